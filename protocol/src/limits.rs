@@ -1,0 +1,81 @@
+//! Every number that bounds a peer, each with its reason.
+
+/// Largest frame, in bytes, header included. Two fit an unprivileged socket buffer.
+pub const FRAME_BYTES_MAX: usize = 128 * 1024;
+/// Largest file content carried by one frame, in bytes.
+pub const CONTENT_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of a frame before its body.
+pub const HEADER_BYTES: usize = 12;
+/// Largest body, in bytes: what is left of a frame when it carries no content.
+pub const BODY_BYTES_MAX: usize = FRAME_BYTES_MAX - HEADER_BYTES;
+
+/// Longest name of one file, in bytes (the kernel's `NAME_MAX`).
+pub const NAME_BYTES_MAX: usize = 255;
+/// Longest path below a root, in bytes: `PATH_MAX` less the final zero byte, so that every path
+/// is resolved by one system call.
+pub const PATH_BYTES_MAX: usize = 4095;
+/// Longest selector as a worker wrote it, in bytes. Longer than a path so that `a/../b` forms of
+/// a legal path are still read, then judged.
+pub const SELECTOR_BYTES_MAX: usize = 8192;
+/// Longest label of a root, in bytes.
+pub const LABEL_BYTES_MAX: usize = 64;
+/// Longest glob or denial pattern, in bytes.
+pub const PATTERN_BYTES_MAX: usize = 1024;
+/// Longest search pattern, in bytes.
+pub const SEARCH_PATTERN_BYTES_MAX: usize = 4096;
+/// Longest reason or note given by a runtime, in bytes.
+pub const REASON_BYTES_MAX: usize = 256;
+/// Longest cursor, in bytes: a path and a few numbers.
+pub const CURSOR_BYTES_MAX: usize = PATH_BYTES_MAX + 64;
+
+/// Roots in one authority.
+pub const ROOTS_MAX: usize = 64;
+/// Grants in one authority.
+pub const GRANTS_MAX: usize = 256;
+/// Denials in one authority, built-in ones included.
+pub const DENIALS_MAX: usize = 256;
+/// Encoded size of one authority, in bytes, so that it and its views fit one frame.
+pub const AUTHORITY_BYTES_MAX: usize = 96 * 1024;
+
+/// Files in one `read`.
+pub const READ_FILES_MAX: usize = 64;
+/// Include and exclude globs in one `search`.
+pub const SEARCH_GLOBS_MAX: usize = 32;
+/// Requests a worker may have unanswered.
+pub const IN_FLIGHT_MAX: u16 = 64;
+/// Streaming requests (list, glob, search) running at once in one session.
+pub const STREAMS_MAX: u16 = 4;
+/// Bytes of one frame of a stream, before it is sent.
+pub const STREAM_FRAME_BYTES: usize = 32 * 1024;
+/// How long a peer may leave its socket full before its session is closed, in milliseconds.
+pub const SEND_DEADLINE_MS: u32 = 10_000;
+
+/// Bytes read to count lines, digest or find the end of one file; more is cut and said.
+pub const SCAN_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// Entries one page of a listing holds at most.
+pub const LIST_ENTRIES_MAX: u32 = 10_000;
+/// Deepest directory a walk enters below its start.
+pub const WALK_DEPTH_MAX: u32 = 1024;
+/// Largest file a search reads unless the request says otherwise, in bytes.
+pub const SEARCH_FILE_BYTES_DEFAULT: u64 = 16 * 1024 * 1024;
+/// Largest file a search may be told to read, in bytes.
+pub const SEARCH_FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// Matches one search returns at most before it is cut.
+pub const SEARCH_MATCHES_MAX: u32 = 100_000;
+/// Longest line a search returns, in bytes; longer ones are cut around the match and marked.
+pub const SEARCH_LINE_BYTES_MAX: usize = 1024;
+/// Context lines around a match.
+pub const SEARCH_CONTEXT_MAX: u8 = 50;
+/// Longest run of one search or walk, in milliseconds.
+pub const STREAM_TIME_MS_MAX: u32 = 120_000;
+/// Heap one search may use for a single line or a compiled pattern, in bytes.
+pub const SEARCH_HEAP_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Symbolic links followed in one resolution, as in the kernel.
+pub const LINKS_MAX: usize = 40;
+/// Times a resolution starts again when links change under it, before it says *contended*.
+pub const RESOLVE_TRIES_MAX: usize = 16;
+/// Descriptors in one message (the kernel's `SCM_MAX_FD`).
+pub const DESCRIPTORS_MAX: usize = 253;
+/// Sessions one warden serves at once.
+pub const SESSIONS_MAX: usize = 4096;

@@ -1,0 +1,296 @@
+//! A refusal: nothing happened, and why. Closed, so that programs can decide by it; the words
+//! for people are made from it in one place ([`Refusal`]'s `Display`).
+
+use crate::bounded::{Bytes, Text};
+use crate::limits::{PATH_BYTES_MAX, REASON_BYTES_MAX};
+use crate::path::escape;
+use crate::verb::Verb;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Why a request was refused. The number on the wire and the name never change meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Code {
+    /// The request could not be read.
+    Malformed,
+    /// The broker does not know this verb.
+    UnsupportedVerb,
+    /// The peers speak different protocol versions.
+    VersionMismatch,
+    /// Another message was wanted here (no hello yet, or a second one).
+    OutOfTurn,
+    /// More requests or streams than the hello allows.
+    TooManyInFlight,
+    /// The session's authority has expired.
+    Expired,
+    /// No root of this name, and the path lies beneath none of the session's roots.
+    NoSuchRoot,
+    /// The authority does not grant this verb here.
+    NotGranted,
+    /// A denial covers it; the rule is named.
+    Denied,
+    /// There is nothing of this name, or nothing this session may know of.
+    NotFound,
+    /// A component that should be a directory is not.
+    NotADirectory,
+    /// A directory where a file is wanted.
+    IsADirectory,
+    /// A FIFO, socket or device: nothing is read from it.
+    NotRegular,
+    /// A link or `..` leads out of the root.
+    Escape,
+    /// Another file system is mounted there.
+    MountCrossing,
+    /// More than 40 links, or links that lead in a circle.
+    LinkLoop,
+    /// Bytes that can be no name.
+    InvalidName,
+    /// A name over 255 bytes or a path over 4095.
+    NameTooLong,
+    /// The file's own permissions refuse the session's user.
+    Permission,
+    /// The tree changed under the resolution again and again.
+    Contended,
+    /// A pattern could not be compiled.
+    BadPattern,
+    /// A cursor that is damaged or belongs to something that changed.
+    BadCursor,
+    /// A range or limit outside what the protocol allows.
+    OutOfRange,
+    /// The kernel is out of memory or descriptors.
+    Exhausted,
+    /// The root itself was deleted.
+    RootGone,
+    /// The disk or kernel failed to read.
+    Io,
+    /// No such root id on this control connection.
+    UnknownRoot,
+    /// No such session on this control connection.
+    UnknownSession,
+    /// The directory cannot become a root; the note says why.
+    CannotSeal,
+    /// The authority does not hold together; the note says why.
+    BadAuthority,
+    /// The gate could not be started or its cage is not whole; nothing was minted.
+    NotConfined,
+}
+
+impl Code {
+    /// The stable name, as in `--json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed",
+            Self::UnsupportedVerb => "unsupported_verb",
+            Self::VersionMismatch => "version_mismatch",
+            Self::OutOfTurn => "out_of_turn",
+            Self::TooManyInFlight => "too_many_in_flight",
+            Self::Expired => "expired",
+            Self::NoSuchRoot => "no_such_root",
+            Self::NotGranted => "not_granted",
+            Self::Denied => "denied",
+            Self::NotFound => "not_found",
+            Self::NotADirectory => "not_a_directory",
+            Self::IsADirectory => "is_a_directory",
+            Self::NotRegular => "not_regular",
+            Self::Escape => "escape",
+            Self::MountCrossing => "mount_crossing",
+            Self::LinkLoop => "link_loop",
+            Self::InvalidName => "invalid_name",
+            Self::NameTooLong => "name_too_long",
+            Self::Permission => "permission",
+            Self::Contended => "contended",
+            Self::BadPattern => "bad_pattern",
+            Self::BadCursor => "bad_cursor",
+            Self::OutOfRange => "out_of_range",
+            Self::Exhausted => "exhausted",
+            Self::RootGone => "root_gone",
+            Self::Io => "io",
+            Self::UnknownRoot => "unknown_root",
+            Self::UnknownSession => "unknown_session",
+            Self::CannotSeal => "cannot_seal",
+            Self::BadAuthority => "bad_authority",
+            Self::NotConfined => "not_confined",
+        }
+    }
+
+    /// True when the same request may succeed later without anything else being done.
+    pub const fn is_retryable(self) -> bool {
+        matches!(
+            self,
+            Self::TooManyInFlight | Self::Contended | Self::Exhausted
+        )
+    }
+
+    const fn said(self) -> &'static str {
+        match self {
+            Self::Malformed => "the request could not be read",
+            Self::UnsupportedVerb => "this broker does not know that verb",
+            Self::VersionMismatch => "the peers speak different protocol versions",
+            Self::OutOfTurn => "another message was wanted here",
+            Self::TooManyInFlight => "too many requests are unanswered",
+            Self::Expired => "the session has expired",
+            Self::NoSuchRoot => "the path lies beneath no root of this session",
+            Self::NotGranted => "the session has no grant for it",
+            Self::Denied => "a denial covers it",
+            Self::NotFound => "there is nothing of that name",
+            Self::NotADirectory => "it, or a component before it, is not a directory",
+            Self::IsADirectory => "it is a directory",
+            Self::NotRegular => "it is a FIFO, socket or device, and those are never opened",
+            Self::Escape => "it leads out of the root",
+            Self::MountCrossing => "another file system is mounted there",
+            Self::LinkLoop => "its symbolic links lead in a circle, or there are more than 40",
+            Self::InvalidName => "those bytes can be no name",
+            Self::NameTooLong => "a name has at most 255 bytes and a path 4095",
+            Self::Permission => "the file's own permissions do not allow it",
+            Self::Contended => "the tree kept changing while it was resolved",
+            Self::BadPattern => "the pattern cannot be used",
+            Self::BadCursor => "the cursor is damaged or out of date",
+            Self::OutOfRange => "a number is outside what the protocol allows",
+            Self::Exhausted => "the system is out of memory or descriptors",
+            Self::RootGone => "the root itself was deleted",
+            Self::Io => "the system could not read it",
+            Self::UnknownRoot => "no such root on this connection",
+            Self::UnknownSession => "no such session on this connection",
+            Self::CannotSeal => "the directory cannot become a root",
+            Self::BadAuthority => "the authority does not hold together",
+            Self::NotConfined => "the gate's cage is not whole",
+        }
+    }
+
+    const fn remedy(self) -> Option<&'static str> {
+        match self {
+            Self::UnsupportedVerb | Self::VersionMismatch => Some("use tools of one version"),
+            Self::TooManyInFlight => Some("read the replies that are waiting, then ask again"),
+            Self::Expired => Some("the runtime can mint a new session"),
+            Self::NoSuchRoot => Some("`whoami` lists the roots; the runtime can grant another"),
+            Self::NotGranted => Some("the runtime can grant this verb there"),
+            Self::Denied => Some("the runtime can make an exception to the rule by its name"),
+            Self::Escape => Some("the runtime can seal the directory it leads to as another root"),
+            Self::MountCrossing => {
+                Some("the runtime can seal the mounted directory as another root")
+            }
+            Self::IsADirectory => Some("list it, or name a file below it"),
+            Self::Contended | Self::Exhausted => Some("ask again"),
+            Self::BadCursor => Some("start again without a cursor"),
+            Self::Permission => Some("the owner of the file can change its permissions"),
+            Self::RootGone => Some("the runtime can seal the new directory and mint a session"),
+            Self::Malformed
+            | Self::OutOfTurn
+            | Self::NotFound
+            | Self::NotADirectory
+            | Self::NotRegular
+            | Self::LinkLoop
+            | Self::InvalidName
+            | Self::NameTooLong
+            | Self::BadPattern
+            | Self::OutOfRange
+            | Self::Io
+            | Self::UnknownRoot
+            | Self::UnknownSession
+            | Self::CannotSeal
+            | Self::BadAuthority
+            | Self::NotConfined => None,
+        }
+    }
+}
+
+/// The rule that decided: its name, and the reason given for it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Rule {
+    /// The rule's name: `builtin:…` or the one the runtime gave it.
+    pub name: Text<REASON_BYTES_MAX>,
+    /// Why it exists.
+    pub reason: Text<REASON_BYTES_MAX>,
+}
+
+/// A refusal. Nothing was changed, and nothing was shown.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Why.
+    pub code: Code,
+    /// What was asked, when it is known.
+    pub verb: Option<Verb>,
+    /// The object, as the worker wrote it; never a host path it did not write itself.
+    pub object: Option<Bytes<PATH_BYTES_MAX>>,
+    /// The rule, when one decided.
+    pub rule: Option<Rule>,
+    /// What a program cannot know from the code, such as which construct of a pattern is wrong.
+    pub note: Option<Text<REASON_BYTES_MAX>>,
+}
+
+impl Refusal {
+    /// A refusal that says only why.
+    pub const fn new(code: Code) -> Self {
+        Self {
+            code,
+            verb: None,
+            object: None,
+            rule: None,
+            note: None,
+        }
+    }
+
+    /// The same, of this verb.
+    #[must_use]
+    pub fn of(mut self, verb: Verb) -> Self {
+        self.verb = Some(verb);
+        self
+    }
+
+    /// The same, on this object as the worker wrote it.
+    #[must_use]
+    pub fn on(mut self, object: &[u8]) -> Self {
+        self.object = Some(Bytes::cut(object));
+        self
+    }
+
+    /// The same, by this rule.
+    #[must_use]
+    pub fn by(mut self, rule: Rule) -> Self {
+        self.rule = Some(rule);
+        self
+    }
+
+    /// The same, with a note; control characters become spaces and what is too long is cut.
+    #[must_use]
+    pub fn noting(mut self, note: &str) -> Self {
+        let mut plain = String::with_capacity(note.len().min(REASON_BYTES_MAX));
+        for c in note.chars().map(|c| if c.is_control() { ' ' } else { c }) {
+            if plain.len() + c.len_utf8() > REASON_BYTES_MAX {
+                break;
+            }
+            plain.push(c);
+        }
+        self.note = Text::new(plain).ok();
+        self
+    }
+}
+
+impl fmt::Display for Refusal {
+    /// One line for a person: whether anything changed, what was refused, on which object, by
+    /// which rule, and what would allow it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nothing was changed: ")?;
+        match (self.verb, &self.object) {
+            (Some(verb), Some(object)) => {
+                write!(f, "{verb} `{}` refused: ", escape(object.as_slice()))?;
+            }
+            (Some(verb), None) => write!(f, "{verb} refused: ")?,
+            (None, Some(object)) => write!(f, "`{}` refused: ", escape(object.as_slice()))?,
+            (None, None) => {}
+        }
+        f.write_str(self.code.said())?;
+        if let Some(rule) = &self.rule {
+            write!(f, " (rule {}: {})", rule.name, rule.reason)?;
+        }
+        if let Some(note) = &self.note {
+            write!(f, " ({note})")?;
+        }
+        if let Some(remedy) = self.code.remedy() {
+            write!(f, "; {remedy}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -1,0 +1,316 @@
+//! One SEQPACKET endpoint, typed by its two sides.
+//!
+//! A packet is a frame. What an [`Endpoint`] sends and receives follows from its [`Side`], so a
+//! session endpoint cannot be handed to code that speaks control: the types differ, and on the
+//! wire every frame begins with the tag of its endpoint and direction.
+
+mod sys;
+
+use portcullis_protocol::frame::{self, DecodeError, EncodeError, Frame, Message, RequestId};
+use portcullis_protocol::limits::{DESCRIPTORS_MAX, FRAME_BYTES_MAX};
+use portcullis_protocol::{control, ledger, session};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sockopt,
+};
+use std::io::{IoSlice, IoSliceMut};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// One of the six sides of the three kinds of endpoint.
+pub trait Side {
+    /// What this side sends.
+    type Sends: Message;
+    /// What this side receives.
+    type Receives: Message;
+    /// Whether descriptors may come with what it receives.
+    const DESCRIPTORS: Descriptors;
+}
+
+/// Whether a side takes descriptors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Descriptors {
+    /// It takes up to [`DESCRIPTORS_MAX`] with one frame.
+    Taken,
+    /// It takes none; a peer that sends one is refused by the kernel or closed.
+    Refused,
+}
+
+macro_rules! sides {
+    ($($(#[$doc:meta])* $name:ident: $sends:ty => $receives:ty, $descriptors:ident;)*) => {
+        $($(#[$doc])*
+        #[derive(Debug)]
+        pub enum $name {}
+        impl Side for $name {
+            type Sends = $sends;
+            type Receives = $receives;
+            const DESCRIPTORS: Descriptors = Descriptors::$descriptors;
+        })*
+    };
+}
+
+sides! {
+    /// The runtime's side of control.
+    RuntimeSide: control::Order => control::Answer, Taken;
+    /// The warden's side of control.
+    ControlSide: control::Answer => control::Order, Taken;
+    /// The worker's side of a session.
+    WorkerSide: session::Request => session::Reply, Refused;
+    /// The gate's side of a session.
+    SessionSide: session::Reply => session::Request, Refused;
+    /// The gate's side of the ledger.
+    GateSide: ledger::Event => ledger::Command, Taken;
+    /// The warden's side of the ledger. It takes descriptors from no gate.
+    LedgerSide: ledger::Command => ledger::Event, Refused;
+}
+
+/// Why a packet did not pass.
+#[derive(Debug, thiserror::Error)]
+pub enum TransportError {
+    /// The peer closed, or sent an empty packet, which cannot be told from that.
+    #[error("the peer closed the connection")]
+    Closed,
+    /// Nothing could be sent or received in time, or now.
+    #[error("the peer did not keep up")]
+    NotReady,
+    /// The packet was longer than any frame.
+    #[error("a packet longer than {FRAME_BYTES_MAX} bytes")]
+    TooLong,
+    /// Descriptors came where none are taken, or more than are.
+    #[error("descriptors that are not taken here")]
+    UnwantedDescriptors,
+    /// The descriptor is no SEQPACKET socket of the local family.
+    #[error("not a local SEQPACKET socket")]
+    WrongSocket,
+    /// The kernel gives the socket less room than one frame needs.
+    #[error("socket buffer of {0} bytes, a frame needs {need}", need = 2 * FRAME_BYTES_MAX)]
+    SmallBuffer(usize),
+    /// The message does not fit a frame.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// The packet is no frame of this endpoint.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The kernel refused.
+    #[error("socket: {0}")]
+    Kernel(#[from] Errno),
+}
+
+/// Room for one received packet. Its pages are touched only as far as packets reach.
+#[derive(Debug)]
+pub struct Buffer(Vec<u8>);
+
+impl Buffer {
+    /// Room for any frame.
+    pub fn new() -> Self {
+        Self(vec![0; FRAME_BYTES_MAX])
+    }
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A received packet, not yet decoded.
+#[derive(Debug)]
+pub struct Packet<'a, S> {
+    bytes: &'a [u8],
+    descriptors: Vec<OwnedFd>,
+    side: PhantomData<S>,
+}
+
+impl<'a, S: Side> Packet<'a, S> {
+    /// Decodes it and hands over its descriptors.
+    pub fn decode(self) -> Result<(Frame<'a, S::Receives>, Vec<OwnedFd>), DecodeError> {
+        Ok((frame::decode(self.bytes)?, self.descriptors))
+    }
+}
+
+/// Holding one means: a connected local SEQPACKET socket, close-on-exec, with room for a frame.
+#[derive(Debug)]
+pub struct Endpoint<S> {
+    socket: OwnedFd,
+    side: PhantomData<fn() -> S>,
+}
+
+/// A connected pair of sockets, both close-on-exec, with room for frames both ways. The first
+/// becomes an [`Endpoint`] of one side, the second of the other.
+pub fn pair() -> Result<(OwnedFd, OwnedFd), TransportError> {
+    let (a, b) = rustix::net::socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    for socket in [&a, &b] {
+        sockopt::set_socket_send_buffer_size(socket, 4 * FRAME_BYTES_MAX)?;
+    }
+    Ok((a, b))
+}
+
+impl<S: Side> Endpoint<S> {
+    /// Takes a connected socket. Refuses another kind of socket, and one whose buffer cannot hold
+    /// a frame; on a side that takes no descriptors, tells the kernel so where it can be told.
+    pub fn new(socket: OwnedFd) -> Result<Self, TransportError> {
+        let kind = sockopt::socket_type(&socket).map_err(|_| TransportError::WrongSocket)?;
+        let domain = sockopt::socket_domain(&socket).map_err(|_| TransportError::WrongSocket)?;
+        if kind != SocketType::SEQPACKET || domain != AddressFamily::UNIX {
+            return Err(TransportError::WrongSocket);
+        }
+        let room = sockopt::socket_send_buffer_size(&socket)?;
+        if room < 2 * FRAME_BYTES_MAX {
+            return Err(TransportError::SmallBuffer(room));
+        }
+        rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+        match S::DESCRIPTORS {
+            Descriptors::Taken => {}
+            Descriptors::Refused => match sys::refuse_descriptors(socket.as_fd()) {
+                // Without the option (before Linux 6.16) `receive` drops and refuses them.
+                Ok(()) | Err(Errno::NOPROTOOPT) => {}
+                Err(error) => return Err(error.into()),
+            },
+        }
+        Ok(Self {
+            socket,
+            side: PhantomData,
+        })
+    }
+
+    /// Bounds how long [`Self::send`] waits for a peer that does not read; then it is
+    /// [`TransportError::NotReady`].
+    pub fn set_send_deadline(&self, deadline: Duration) -> Result<(), TransportError> {
+        Ok(sockopt::set_socket_timeout(
+            &self.socket,
+            sockopt::Timeout::Send,
+            Some(deadline),
+        )?)
+    }
+
+    /// Sends one frame whole or not at all. `scratch` is overwritten. Safe from several threads:
+    /// the kernel keeps packets apart.
+    pub fn send(
+        &self,
+        scratch: &mut Vec<u8>,
+        id: RequestId,
+        message: &S::Sends,
+        content: &[u8],
+    ) -> Result<(), TransportError> {
+        frame::encode(id, message, content.len(), scratch)?;
+        self.send_packet(scratch, content, &mut SendAncillaryBuffer::default())
+    }
+
+    /// Sends one frame with descriptors, which stay open here.
+    pub fn send_with(
+        &self,
+        id: RequestId,
+        message: &S::Sends,
+        descriptors: &[BorrowedFd<'_>],
+    ) -> Result<(), TransportError> {
+        if descriptors.len() > DESCRIPTORS_MAX {
+            return Err(TransportError::UnwantedDescriptors);
+        }
+        let mut scratch = Vec::new();
+        frame::encode(id, message, 0, &mut scratch)?;
+        let mut space =
+            vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors))
+        {
+            return Err(TransportError::UnwantedDescriptors);
+        }
+        self.send_packet(&scratch, &[], &mut ancillary)
+    }
+
+    fn send_packet(
+        &self,
+        head: &[u8],
+        content: &[u8],
+        ancillary: &mut SendAncillaryBuffer<'_, '_, '_>,
+    ) -> Result<(), TransportError> {
+        let parts = [IoSlice::new(head), IoSlice::new(content)];
+        let used = if content.is_empty() { 1 } else { 2 };
+        loop {
+            let parts = parts.get(..used).unwrap_or(&parts);
+            match rustix::net::sendmsg(&self.socket, parts, ancillary, SendFlags::NOSIGNAL) {
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Err(TransportError::NotReady),
+                Err(Errno::PIPE | Errno::CONNRESET) => return Err(TransportError::Closed),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Waits for one packet.
+    pub fn receive<'b>(&self, buffer: &'b mut Buffer) -> Result<Packet<'b, S>, TransportError> {
+        let mut descriptors = Vec::new();
+        let (bytes, flags) = loop {
+            let received = match S::DESCRIPTORS {
+                Descriptors::Refused => {
+                    self.receive_into(buffer, &mut RecvAncillaryBuffer::default())
+                }
+                Descriptors::Taken => {
+                    let mut space = vec![
+                        MaybeUninit::uninit();
+                        rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))
+                    ];
+                    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+                    let received = self.receive_into(buffer, &mut ancillary);
+                    for message in ancillary.drain() {
+                        if let RecvAncillaryMessage::ScmRights(rights) = message {
+                            descriptors.extend(rights);
+                        }
+                    }
+                    received
+                }
+            };
+            match received {
+                Ok(received) => break received,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Err(TransportError::NotReady),
+                Err(Errno::CONNRESET) => return Err(TransportError::Closed),
+                Err(error) => return Err(error.into()),
+            }
+        };
+        if flags.contains(ReturnFlags::TRUNC) {
+            return Err(TransportError::TooLong);
+        }
+        if flags.contains(ReturnFlags::CTRUNC) {
+            return Err(TransportError::UnwantedDescriptors);
+        }
+        match buffer.0.get(..bytes) {
+            Some([]) | None => Err(TransportError::Closed),
+            Some(bytes) => Ok(Packet {
+                bytes,
+                descriptors,
+                side: PhantomData,
+            }),
+        }
+    }
+
+    fn receive_into(
+        &self,
+        buffer: &mut Buffer,
+        ancillary: &mut RecvAncillaryBuffer<'_>,
+    ) -> Result<(usize, ReturnFlags), Errno> {
+        let mut parts = [IoSliceMut::new(&mut buffer.0)];
+        rustix::net::recvmsg(&self.socket, &mut parts, ancillary, RecvFlags::CMSG_CLOEXEC)
+            .map(|received| (received.bytes, received.flags))
+    }
+
+    /// The socket, moved out.
+    pub fn into_socket(self) -> OwnedFd {
+        self.socket
+    }
+}
+
+impl<S> AsFd for Endpoint<S> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
