@@ -348,7 +348,8 @@ pub enum Detail {
 /// A place in a listing, to go on from. Opaque; made by the gate, checked when it comes back.
 pub type Cursor = Bytes<CURSOR_BYTES_MAX>;
 
-/// Asks for the names below a directory, sorted by path bytes, directory before its content.
+/// Asks for the names below a directory, sorted by the bytes of each name, a directory right before
+/// its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct List {
     /// The directory.
@@ -678,7 +679,7 @@ pub struct Statistics {
     pub sent: u64,
     /// Matching lines not sent because of a limit on one file.
     pub over_file_limit: u64,
-    /// Passed over: a zero byte in the content.
+    /// A zero byte was met; the rest of the file was passed over.
     pub binary: u64,
     /// Passed over: larger than the limit.
     pub too_large: u64,
@@ -686,8 +687,6 @@ pub struct Statistics {
     pub unreadable: u64,
     /// Passed over: a denial.
     pub denied: u64,
-    /// Passed over: outside every grant of the verb.
-    pub not_granted: u64,
     /// Passed over: a link, FIFO, socket or device where a file is wanted.
     pub not_regular: u64,
     /// Passed over: another file system is mounted there.

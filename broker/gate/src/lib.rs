@@ -1,1 +1,23 @@
-//! placeholder
+//! One session's process. It holds root descriptors, one session socket and the ledger, and
+//! nothing else; the kernel cages it before its first request. It has no path API: every name is
+//! bytes below a held descriptor, and file system calls live in [`sys`].
+//!
+//! Read [`pipeline`] first.
+
+pub mod cage;
+pub mod policy;
+pub mod sys;
+
+mod admit;
+mod bind;
+mod counters;
+mod execute;
+mod main_loop;
+mod outlet;
+mod pipeline;
+mod resolve;
+mod serve;
+mod session;
+mod streams;
+
+pub use main_loop::main;

@@ -1,0 +1,143 @@
+//! bind: an open object becomes the source or search root of exactly one verb, judged by what
+//! the kernel says of the descriptor itself.
+
+use crate::policy::Judgement;
+use crate::resolve::{Pinned, PinnedParts};
+use crate::session::Session;
+use crate::sys::directory::kind;
+use portcullis_protocol::bounded::Bytes;
+use portcullis_protocol::path::{RelPath, Want};
+use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::verb::Verb;
+use portcullis_protocol::view::{Binding, Kind, Observation, Role, RootIndex, Stamp, Timestamp};
+use rustix::fs::{FileType, Statx, StatxFlags, StatxTimestamp};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+/// Holding one means: this verb may run on this open object, once; its type is one the verb
+/// takes, and no denial of the object itself covers it.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    object: OwnedFd,
+    root: RootIndex,
+    path: RelPath,
+    role: Role,
+    observation: Observation,
+}
+
+impl Bound {
+    /// What was seen of the object.
+    pub(crate) const fn observation(&self) -> &Observation {
+        &self.observation
+    }
+
+    /// The object and its canonical path, for execute.
+    pub(crate) fn object(&self) -> BorrowedFd<'_> {
+        self.object.as_fd()
+    }
+
+    /// The root it is in.
+    pub(crate) const fn root(&self) -> RootIndex {
+        self.root
+    }
+
+    /// Its canonical path below the root.
+    pub(crate) const fn path(&self) -> &RelPath {
+        &self.path
+    }
+
+    /// How a reply names it.
+    pub(crate) fn binding(&self) -> Binding {
+        let link = match self.observation.kind {
+            Kind::Link => crate::sys::open::link_text(self.object.as_fd())
+                .ok()
+                .and_then(|text| Bytes::new(text).ok()),
+            Kind::File
+            | Kind::Directory
+            | Kind::Fifo
+            | Kind::Socket
+            | Kind::Device
+            | Kind::Unknown => None,
+        };
+        Binding {
+            role: self.role,
+            root: self.root,
+            path: self.path.clone(),
+            observation: self.observation,
+            link,
+        }
+    }
+}
+
+/// Binds one pinned object; `written` is the selector, for messages.
+pub(crate) fn bind(session: &Session, pinned: Pinned, written: &[u8]) -> Result<Bound, Refusal> {
+    let PinnedParts {
+        verb,
+        root,
+        path,
+        object,
+        observed,
+        want,
+    } = pinned.into_parts();
+    let refuse = |code: Code| Refusal::new(code).of(verb).on(written);
+    let observation = observation(&observed);
+    let stamp = observation.stamp;
+    if session
+        .sole_device(root)
+        .is_some_and(|device| device != stamp.device)
+    {
+        return Err(refuse(Code::MountCrossing));
+    }
+    match session.policy.judge_object(stamp.device, stamp.inode, verb) {
+        Judgement::Clear => {}
+        Judgement::Denied(rule) => return Err(refuse(Code::Denied).by(rule.clone())),
+        Judgement::Hidden => return Err(refuse(Code::NotFound)),
+    }
+    if want == Want::Directory && observation.kind != Kind::Directory {
+        return Err(refuse(Code::NotADirectory));
+    }
+    let role = match (verb, observation.kind) {
+        (Verb::Stat, _) | (Verb::Read, Kind::File) => Role::Source,
+        (Verb::Read, Kind::Directory) => return Err(refuse(Code::IsADirectory)),
+        (Verb::List | Verb::Glob | Verb::Search, Kind::Directory) | (Verb::Search, Kind::File) => {
+            Role::SearchRoot
+        }
+        (Verb::List | Verb::Glob, _) => return Err(refuse(Code::NotADirectory)),
+        (
+            Verb::Read | Verb::Search,
+            Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown,
+        ) => return Err(refuse(Code::NotRegular)),
+    };
+    Ok(Bound {
+        object,
+        root,
+        path,
+        role,
+        observation,
+    })
+}
+
+/// Our record of what the kernel said.
+pub(crate) fn observation(statx: &Statx) -> Observation {
+    let born =
+        (statx.stx_mask & StatxFlags::BTIME.bits() != 0).then(|| timestamp(&statx.stx_btime));
+    Observation {
+        kind: kind(FileType::from_raw_mode(statx.stx_mode.into())),
+        mode: statx.stx_mode & 0o7777,
+        links: statx.stx_nlink,
+        modified: timestamp(&statx.stx_mtime),
+        stamp: Stamp {
+            device: rustix::fs::makedev(statx.stx_dev_major, statx.stx_dev_minor),
+            inode: statx.stx_ino,
+            changed: timestamp(&statx.stx_ctime),
+            born,
+            size: statx.stx_size,
+        },
+    }
+}
+
+fn timestamp(time: &StatxTimestamp) -> Timestamp {
+    Timestamp {
+        seconds: time.tv_sec,
+        nanos: time.tv_nsec,
+    }
+}

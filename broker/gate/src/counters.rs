@@ -1,0 +1,105 @@
+//! What the session did, counted from several threads, and the refusals told to the warden.
+
+use portcullis_protocol::frame::RequestId;
+use portcullis_protocol::ledger::{Event, Finished, NOTES_MAX, RefusalNote, SessionEnd, Tally};
+use portcullis_protocol::refusal::Refusal;
+use portcullis_transport::{Endpoint, GateSide, TransportError};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The gate's side of the ledger with the session's counts.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    ledger: Endpoint<GateSide>,
+    notes: Mutex<usize>,
+    requests: AtomicU64,
+    stats: AtomicU64,
+    reads: AtomicU64,
+    lists: AtomicU64,
+    searches: AtomicU64,
+    refused: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// What is counted when a request comes in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Counted {
+    Stat,
+    Read,
+    List,
+    Search,
+    Other,
+}
+
+impl Counters {
+    pub(crate) fn new(ledger: Endpoint<GateSide>) -> Self {
+        Self {
+            ledger,
+            notes: Mutex::new(0),
+            requests: AtomicU64::new(0),
+            stats: AtomicU64::new(0),
+            reads: AtomicU64::new(0),
+            lists: AtomicU64::new(0),
+            searches: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn request(&self, counted: Counted) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let of_verb = match counted {
+            Counted::Stat => &self.stats,
+            Counted::Read => &self.reads,
+            Counted::List => &self.lists,
+            Counted::Search => &self.searches,
+            Counted::Other => return,
+        };
+        of_verb.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn content(&self, bytes: usize) {
+        self.bytes
+            .fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Counts a refusal, and tells the warden of the first [`NOTES_MAX`]. A ledger that takes no
+    /// more is not an error here: the warden kills its gates, not the other way round.
+    pub(crate) fn refusal(&self, refusal: &Refusal) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        let Ok(mut notes) = self.notes.lock() else {
+            return;
+        };
+        if *notes >= NOTES_MAX {
+            return;
+        }
+        *notes += 1;
+        let note = RefusalNote {
+            verb: refusal.verb,
+            object: refusal.object.clone(),
+            code: refusal.code,
+            rule: refusal.rule.as_ref().map(|rule| rule.name.clone()),
+        };
+        self.tell(&Event::Refused(note)).unwrap_or_default();
+    }
+
+    /// Tells the warden how the session ended; the last message.
+    pub(crate) fn finish(&self, end: SessionEnd) -> Result<(), TransportError> {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let tally = Tally {
+            requests: count(&self.requests),
+            stats: count(&self.stats),
+            reads: count(&self.reads),
+            lists: count(&self.lists),
+            searches: count(&self.searches),
+            refused: count(&self.refused),
+            bytes: count(&self.bytes),
+        };
+        self.tell(&Event::Finished(Finished { tally, end }))
+    }
+
+    fn tell(&self, event: &Event) -> Result<(), TransportError> {
+        self.ledger
+            .send(&mut Vec::new(), RequestId::NONE, event, &[])
+    }
+}

@@ -1,0 +1,151 @@
+//! glob: names below a directory that match a pattern.
+
+use super::list::{Chosen, Page};
+use crate::bind::Bound;
+use crate::outlet::{Gone, Outlet};
+use crate::policy::compile_glob;
+use crate::session::Session;
+use globset::{Candidate, GlobSet, GlobSetBuilder};
+use portcullis_protocol::limits::WALK_DEPTH_MAX;
+use portcullis_protocol::path::RelPath;
+use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::session::Glob;
+use portcullis_protocol::verb::Verb;
+use portcullis_protocol::view::Kind;
+
+/// Answers a glob.
+#[expect(clippy::needless_pass_by_value, reason = "a bound operation runs once")]
+pub(crate) fn glob(
+    session: &Session,
+    bound: Bound,
+    ask: &Glob,
+    outlet: &mut Outlet,
+) -> Result<(), Gone> {
+    let patterns = match Patterns::compile(&[ask.pattern.as_slice()]) {
+        Ok(patterns) => patterns,
+        Err(note) => {
+            let refusal = Refusal::new(Code::BadPattern).of(Verb::Glob).noting(&note);
+            return outlet.refuse(&refusal);
+        }
+    };
+    let choose = |met: &super::walk::Met<'_>| {
+        if patterns.take(bound.path(), met.path, met.kind) {
+            Chosen::Yes
+        } else {
+            Chosen::No
+        }
+    };
+    let page = Page {
+        verb: Verb::Glob,
+        detail: ask.detail,
+        limit: ask.limit,
+        depth: WALK_DEPTH_MAX,
+        cursor: ask.cursor.as_ref(),
+        choose: &choose,
+    };
+    page.send(session, &bound, outlet)
+}
+
+/// Patterns of one request, relative to where its walk starts.
+#[derive(Debug)]
+pub(super) struct Patterns {
+    any: GlobSet,
+    /// Patterns that end in a slash: they take directories only.
+    directories: GlobSet,
+}
+
+impl Patterns {
+    /// Compiles patterns, or says which is wrong and why.
+    pub(super) fn compile(patterns: &[&[u8]]) -> Result<Self, String> {
+        let (mut any, mut directories) = (GlobSetBuilder::new(), GlobSetBuilder::new());
+        for pattern in patterns {
+            let text = std::str::from_utf8(pattern)
+                .map_err(|_| "a pattern must be UTF-8; use ? for other bytes".to_owned())?;
+            let text = text.strip_prefix("./").unwrap_or(text);
+            if text.is_empty() || text.starts_with('/') || text.split('/').any(|p| p == "..") {
+                return Err(format!(
+                    "`{text}` is not below the directory it is matched in"
+                ));
+            }
+            let (text, set) = match text.strip_suffix('/') {
+                Some(text) => (text, &mut directories),
+                None => (text, &mut any),
+            };
+            // Without a slash a pattern means a name at any depth, as in ignore files.
+            let whole = if text.contains('/') {
+                text.to_owned()
+            } else {
+                format!("**/{text}")
+            };
+            set.add(compile_glob(&whole).map_err(|error| error.to_string())?);
+        }
+        let build = |set: GlobSetBuilder| set.build().map_err(|e| e.kind().to_string());
+        Ok(Self {
+            any: build(any)?,
+            directories: build(directories)?,
+        })
+    }
+
+    /// True without any pattern.
+    pub(super) fn is_empty(&self) -> bool {
+        self.any.is_empty() && self.directories.is_empty()
+    }
+
+    /// Whether one of them matches `path`, which lies below `start`.
+    pub(super) fn take(&self, start: &RelPath, path: &RelPath, kind: Kind) -> bool {
+        let Some(below) = path.below(start) else {
+            return false;
+        };
+        let candidate = Candidate::from_bytes(below);
+        self.any.is_match_candidate(&candidate)
+            || (kind == Kind::Directory && self.directories.is_match_candidate(&candidate))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, path: &str) -> bool {
+        Patterns::compile(&[pattern.as_bytes()]).unwrap().take(
+            &RelPath::root(),
+            &RelPath::parse(path.as_bytes()).unwrap(),
+            Kind::File,
+        )
+    }
+
+    #[test]
+    fn the_dialect_is_as_documented() {
+        for (pattern, path, hit) in [
+            ("*.rs", "a.rs", true),
+            ("*.rs", "src/deep/a.rs", true),
+            ("src/*.rs", "src/a.rs", true),
+            ("src/*.rs", "src/deep/a.rs", false),
+            ("src/**/*.rs", "src/a.rs", true),
+            ("src/**/*.rs", "src/x/y/a.rs", true),
+            (".github/**/*.yml", ".github/workflows/ci.yml", true),
+            ("**/*", ".env.example", true),
+            ("*", ".hidden", true),
+            ("{a,b}.txt", "b.txt", true),
+            ("[a-c].txt", "d.txt", false),
+            ("?.txt", "ab.txt", false),
+            ("*.RS", "a.rs", false),
+            ("\\*.rs", "*.rs", true),
+            ("\\*.rs", "a.rs", false),
+            ("src/", "src", false),
+        ] {
+            assert_eq!(matches(pattern, path), hit, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn patterns_that_lead_out_or_do_not_parse_are_errors() {
+        for pattern in ["/etc/*", "../x", "a/../b", "", "[", "{a", "a\\"] {
+            assert!(
+                Patterns::compile(&[pattern.as_bytes()]).is_err(),
+                "{pattern:?}"
+            );
+        }
+        assert!(Patterns::compile(&[b"\xff"]).is_err());
+    }
+}

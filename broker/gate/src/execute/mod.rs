@@ -1,0 +1,89 @@
+//! execute: what each verb does with its bound object.
+
+mod glob;
+mod list;
+mod read;
+mod search;
+mod survey;
+mod walk;
+
+pub(crate) use glob::glob;
+pub(crate) use list::list;
+pub(crate) use read::read;
+pub(crate) use search::search;
+
+use crate::bind::Bound;
+use crate::session::Session;
+use portcullis_protocol::authority::{DenialTarget, Effect};
+use portcullis_protocol::bounded::Few;
+use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::session::{
+    DenialView, GrantView, Identity, Limits, Reply, RootView, Verdict,
+};
+use portcullis_protocol::verb::Verb;
+
+/// What the session may do. Hiding denials are absent, and nothing counts them.
+pub(crate) fn whoami(session: &Session) -> Result<Reply, Refusal> {
+    let parts = session.authority.parts();
+    let too_many = |_| Refusal::new(Code::OutOfRange);
+    let roots = parts
+        .roots
+        .iter()
+        .map(|root| RootView {
+            label: root.label.clone(),
+            scope: root.scope,
+        })
+        .collect();
+    let grants = parts
+        .grants
+        .iter()
+        .map(|g| GrantView {
+            root: g.root,
+            prefix: g.prefix.clone(),
+            verbs: g.verbs,
+        })
+        .collect();
+    let denials = parts
+        .denials
+        .iter()
+        .filter(|denial| denial.effect == Effect::Deny)
+        .map(|denial| DenialView {
+            rule: denial.rule.clone(),
+            verbs: denial.verbs,
+            pattern: match &denial.target {
+                DenialTarget::Pattern { pattern, .. } => Some(pattern.clone()),
+                DenialTarget::Object { .. } => None,
+            },
+        })
+        .collect();
+    Ok(Reply::Whoami(Identity {
+        session: session.id,
+        authority: session.authority.id(),
+        owner: parts.owner.clone(),
+        expires_ms: parts.expires_ms,
+        roots: Few::new(roots).map_err(too_many)?,
+        grants: Few::new(grants).map_err(too_many)?,
+        denials: Few::new(denials).map_err(too_many)?,
+        limits: Limits { ..session.limits },
+    }))
+}
+
+/// What a request of this verb would have met. The same stages decided it that decide a request,
+/// so the answer cannot differ from the deed, and shows nothing that the deed would not.
+pub(crate) fn why(session: &Session, verb: Verb, reached: Result<Bound, Refusal>) -> Reply {
+    let verdict = match reached {
+        Ok(bound) => match session.authority.grant(bound.root(), bound.path(), verb) {
+            Some(grant) => Verdict::Allowed {
+                grant: GrantView {
+                    root: grant.root,
+                    prefix: grant.prefix.clone(),
+                    verbs: grant.verbs,
+                },
+                binding: bound.binding(),
+            },
+            None => Verdict::Refused(Refusal::new(Code::NotGranted).of(verb)),
+        },
+        Err(refusal) => Verdict::Refused(refusal),
+    };
+    Reply::Why(verdict)
+}

@@ -1,0 +1,238 @@
+//! read: bytes and lines of regular files, each from one open descriptor.
+
+mod span;
+
+use crate::bind::{Bound, observation};
+use crate::outlet::{Gone, Outlet};
+use crate::sys::{file, open};
+use portcullis_protocol::limits::SCAN_BYTES_MAX;
+use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::session::{
+    Completeness, CutReason, Done, More, Range, Read, ReadEnd, ReadPart, ReadTail, Reply, Rest,
+    Selector, Statistics, Steadiness, Survey, TextSurvey,
+};
+use portcullis_protocol::verb::Verb;
+use portcullis_protocol::view::Binding;
+use rustix::io::Errno;
+use span::{Broken, Span, first_of_tail, fit, span, whole};
+
+/// Answers a read: each file's parts in order, then the next file's. `reach` binds a selector; it
+/// is called for one file at a time, so one descriptor is open at once.
+pub(crate) fn read(
+    ask: &Read,
+    reach: impl Fn(&Selector) -> Result<Bound, Refusal>,
+    outlet: &mut Outlet,
+) -> Result<(), Gone> {
+    let selectors = ask.selectors.as_slice();
+    if selectors.is_empty() {
+        return outlet.refuse(
+            &Refusal::new(Code::OutOfRange)
+                .of(Verb::Read)
+                .noting("no file"),
+        );
+    }
+    let mut room = Vec::new();
+    for (n, selector) in selectors.iter().enumerate() {
+        let more = if n + 1 == selectors.len() {
+            More::Last
+        } else {
+            More::Follows
+        };
+        let mut parts = Parts {
+            file: u16::try_from(n).unwrap_or(u16::MAX),
+            more,
+            head: None,
+            outlet: &mut *outlet,
+        };
+        let written = selector.path.as_slice();
+        let outcome = match reach(selector) {
+            Ok(bound) => {
+                parts.head = Some(bound.binding());
+                one(&bound, ask, &mut room, &mut parts, written)
+            }
+            Err(refusal) => Err(Failure::Refused(refusal)),
+        };
+        match outcome {
+            Ok(()) => {}
+            Err(Failure::Gone) => return Err(Gone),
+            Err(Failure::Cancelled) => return cancelled(outlet),
+            // One file alone is refused like any request; among others only its own part is.
+            Err(Failure::Refused(refusal)) if selectors.len() == 1 => {
+                return outlet.refuse(&refusal);
+            }
+            Err(Failure::Refused(refusal)) => parts.refused(refusal)?,
+        }
+    }
+    Ok(())
+}
+
+/// What stopped the answer of one file.
+enum Failure {
+    Refused(Refusal),
+    Cancelled,
+    Gone,
+}
+
+impl Broken {
+    fn or(self, failed: impl Fn(Errno) -> Failure) -> Failure {
+        match self {
+            Self::Errno(errno) => failed(errno),
+            Self::Cancelled => Failure::Cancelled,
+            Self::Gone => Failure::Gone,
+        }
+    }
+}
+
+impl From<Gone> for Failure {
+    fn from(Gone: Gone) -> Self {
+        Self::Gone
+    }
+}
+
+fn cancelled(outlet: &mut Outlet) -> Result<(), Gone> {
+    let completeness = Completeness::Cut {
+        reason: CutReason::Cancelled,
+        cursor: None,
+    };
+    outlet.send(
+        &Reply::Done(Done {
+            completeness,
+            statistics: Statistics::default(),
+        }),
+        &[],
+    )
+}
+
+/// The frames of one file.
+struct Parts<'a> {
+    file: u16,
+    more: More,
+    head: Option<Binding>,
+    outlet: &'a mut Outlet,
+}
+
+impl Parts<'_> {
+    fn send(&mut self, offset: u64, content: &[u8], tail: Option<ReadTail>) -> Result<(), Gone> {
+        let more = if tail.is_some() {
+            self.more
+        } else {
+            More::Follows
+        };
+        let part = ReadPart {
+            file: self.file,
+            offset,
+            head: self.head.take(),
+            tail,
+            more,
+        };
+        self.outlet.send(&Reply::ReadPart(part), content)
+    }
+
+    fn refused(&mut self, refusal: Refusal) -> Result<(), Gone> {
+        self.outlet.note(&refusal);
+        self.send(0, &[], Some(ReadTail::Refused(refusal)))
+    }
+}
+
+fn one(
+    bound: &Bound,
+    ask: &Read,
+    room: &mut Vec<u8>,
+    parts: &mut Parts<'_>,
+    written: &[u8],
+) -> Result<(), Failure> {
+    let failed = |errno: Errno| Failure::Refused(refusal(errno, written));
+    let size = bound.observation().stamp.size;
+    let (text, digest) = match ask.survey {
+        Survey::None => (None, None),
+        Survey::Text | Survey::TextAndDigest if size > SCAN_BYTES_MAX => (None, None),
+        Survey::Text => (
+            Some(whole(bound, room, parts.outlet, None).map_err(|f| f.or(failed))?),
+            None,
+        ),
+        Survey::TextAndDigest => {
+            let mut hasher = blake3::Hasher::new();
+            let text =
+                whole(bound, room, parts.outlet, Some(&mut hasher)).map_err(|f| f.or(failed))?;
+            (Some(text), Some(*hasher.finalize().as_bytes()))
+        }
+    };
+    let mut span = span(bound, ask.range, room, parts.outlet).map_err(|f| f.or(failed))?;
+    if let (Range::Tail { .. }, Some(text)) = (ask.range, &text)
+        && span.first_line == 0
+    {
+        span.first_line = first_of_tail(bound, &span, text, room).map_err(failed)?;
+    }
+    let surveyed = Surveyed { text, digest };
+    send_span(bound, &span, surveyed, room, parts).map_err(|f| f.or(failed))
+}
+
+/// What was computed over the whole file.
+#[derive(Clone, Copy)]
+struct Surveyed {
+    text: Option<TextSurvey>,
+    digest: Option<[u8; 32]>,
+}
+
+/// Sends the bytes of a span, the last piece with the end of the file's answer.
+fn send_span(
+    bound: &Bound,
+    span: &Span,
+    surveyed: Surveyed,
+    room: &mut Vec<u8>,
+    parts: &mut Parts<'_>,
+) -> Result<(), Broken> {
+    let size = bound.observation().stamp.size;
+    let mut at = span.start;
+    loop {
+        if parts.outlet.is_cancelled() {
+            return Err(Broken::Cancelled);
+        }
+        let left = span.end.saturating_sub(at);
+        // Past the size seen at first, one byte tells whether the file has grown.
+        let likely = left.min(size.saturating_sub(at).saturating_add(1));
+        let piece = fit(room, likely);
+        let wanted = piece.len();
+        let n = file::read_at(bound.object(), piece, at).map_err(Broken::Errno)?;
+        let content = piece.get(..n).unwrap_or_default();
+        let next = at.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
+        if n == wanted && next < span.end {
+            parts.send(at, content, None).map_err(|Gone| Broken::Gone)?;
+            at = next;
+            continue;
+        }
+        let after = open::observe(bound.object()).map_err(Broken::Errno)?;
+        let after = observation(&after).stamp;
+        let steady = after == bound.observation().stamp;
+        let rest = match span.rest {
+            Rest::CutAtScanLimit => Rest::CutAtScanLimit,
+            Rest::End | Rest::More if next < after.size => Rest::More,
+            Rest::End | Rest::More => Rest::End,
+        };
+        let end = ReadEnd {
+            first_line: span.first_line,
+            next_offset: next,
+            rest,
+            text: surveyed.text,
+            digest: surveyed.digest,
+            steadiness: if steady {
+                Steadiness::Steady
+            } else {
+                Steadiness::Torn
+            },
+        };
+        return parts
+            .send(at, content, Some(ReadTail::Read(end)))
+            .map_err(|Gone| Broken::Gone);
+    }
+}
+
+fn refusal(errno: Errno, written: &[u8]) -> Refusal {
+    let code = match errno {
+        Errno::ISDIR => Code::IsADirectory,
+        Errno::NOMEM => Code::Exhausted,
+        Errno::AGAIN => Code::Contended,
+        _ => Code::Io,
+    };
+    Refusal::new(code).of(Verb::Read).on(written)
+}

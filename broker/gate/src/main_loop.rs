@@ -1,0 +1,123 @@
+//! The life of a gate: set up, caged, serving, over.
+
+use crate::cage::{self, CageError};
+use crate::counters::Counters;
+use crate::serve::serve;
+use crate::session::{Session, SetupError};
+use portcullis_protocol::bounded::Text;
+use portcullis_protocol::frame::RequestId;
+use portcullis_protocol::ledger::{Command, Event, Fault};
+use portcullis_transport::{Buffer, Endpoint, GateSide, SessionSide, TransportError};
+use rustix::io::FdFlags;
+use std::os::fd::AsFd as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long the warden may leave the ledger full before the gate gives up.
+const LEDGER_DEADLINE: Duration = Duration::from_secs(5);
+
+#[derive(Debug, thiserror::Error)]
+enum GateError {
+    #[error("descriptor 0 is not a ledger: {0}")]
+    Ledger(TransportError),
+    #[error("no setup: {0}")]
+    Setup(TransportError),
+    #[error("the setup is malformed")]
+    Malformed,
+    #[error("session: {0}")]
+    Session(#[from] SetupError),
+    #[error("session socket: {0}")]
+    Socket(TransportError),
+    #[error(transparent)]
+    Cage(#[from] CageError),
+    #[error("the warden is gone: {0}")]
+    Warden(TransportError),
+}
+
+/// Runs a gate on descriptor 0 until its worker leaves. Exit code 0 when the session ended in
+/// order, 1 when it could not be served; what went wrong is said on the ledger, never on a
+/// terminal.
+pub fn main() -> ExitCode {
+    let Ok(socket) = rustix::io::fcntl_dupfd_cloexec(std::io::stdin().as_fd(), 3) else {
+        return ExitCode::FAILURE;
+    };
+    let ledger = match Endpoint::<GateSide>::new(socket).map_err(GateError::Ledger) {
+        Ok(ledger) => ledger,
+        Err(_) => {
+            // Started by hand: this is the one case in which a person may be reading.
+            eprintln!("portcullis-gate is started by the broker, with its ledger as descriptor 0");
+            return ExitCode::FAILURE;
+        }
+    };
+    match run(ledger) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(()) => ExitCode::FAILURE,
+    }
+}
+
+fn run(ledger: Endpoint<GateSide>) -> Result<(), ()> {
+    let fault = |ledger: &Endpoint<GateSide>, error: GateError| {
+        let mut what = error.to_string();
+        what.retain(|c| !c.is_control());
+        what.truncate(what.floor_char_boundary(240));
+        if let Ok(what) = Text::new(what) {
+            let event = Event::Fault(Fault { what });
+            ledger
+                .send(&mut Vec::new(), RequestId::NONE, &event, &[])
+                .unwrap_or_default();
+        }
+    };
+    if ledger.set_send_deadline(LEDGER_DEADLINE).is_err() {
+        return Err(());
+    }
+    let (session, endpoint) = match set_up(&ledger) {
+        Ok(ready) => ready,
+        Err(error) => {
+            fault(&ledger, error);
+            return Err(());
+        }
+    };
+    let subtrees = session.subtrees();
+    let caged = match cage::close(&subtrees) {
+        Ok(caged) => caged,
+        Err(error) => {
+            fault(&ledger, error.into());
+            return Err(());
+        }
+    };
+    drop(subtrees);
+    let ready = Event::Ready(caged.report().clone());
+    ledger
+        .send(&mut Vec::new(), RequestId::NONE, &ready, &[])
+        .map_err(GateError::Warden)
+        .map_err(|_| ())?;
+    let counters = Arc::new(Counters::new(ledger));
+    let end = serve(&caged, session, endpoint, &counters);
+    counters.finish(end).map_err(|_| ())
+}
+
+/// Takes the setup from the warden and becomes the roots' owner.
+fn set_up(ledger: &Endpoint<GateSide>) -> Result<(Session, Endpoint<SessionSide>), GateError> {
+    // Descriptors 0, 1 and 2 were for starting; nothing is inherited beside them.
+    let mut buffer = Buffer::new();
+    let packet = ledger.receive(&mut buffer).map_err(GateError::Setup)?;
+    let (frame, mut descriptors) = packet.decode().map_err(|_| GateError::Malformed)?;
+    let Command::Setup(setup) = frame.message;
+    if descriptors.is_empty() {
+        return Err(GateError::Malformed);
+    }
+    for descriptor in &descriptors {
+        rustix::io::fcntl_setfd(descriptor, FdFlags::CLOEXEC).map_err(|errno| CageError::Step {
+            step: "close-on-exec",
+            errno,
+        })?;
+    }
+    let socket = descriptors.remove(0);
+    if let Some(run_as) = setup.run_as {
+        cage::become_user(run_as)?;
+    }
+    let session = Session::new(setup, descriptors)?;
+    let endpoint = Endpoint::new(socket).map_err(GateError::Socket)?;
+    Ok((session, endpoint))
+}

@@ -1,0 +1,73 @@
+//! How denials compare names: under case folding and Unicode normalisation, without characters
+//! that cannot be seen. Grants never do this; they compare bytes.
+
+use portcullis_protocol::path::is_invisible;
+use std::borrow::Cow;
+use unicode_normalization::UnicodeNormalization as _;
+
+/// The form of a name that denials compare. Plain lower-case ASCII is returned as it is. Bytes
+/// that are not UTF-8 stay as they are.
+pub fn fold(name: &[u8]) -> Cow<'_, [u8]> {
+    if name.iter().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) {
+        return Cow::Borrowed(name);
+    }
+    if name.is_ascii() {
+        return Cow::Owned(name.to_ascii_lowercase());
+    }
+    let mut folded = Vec::with_capacity(name.len() + 8);
+    for chunk in name.utf8_chunks() {
+        folded.extend_from_slice(fold_text(chunk.valid()).as_bytes());
+        folded.extend_from_slice(chunk.invalid());
+    }
+    Cow::Owned(folded)
+}
+
+/// Normalised, folded, normalised again: folding can leave the normal form and the other way
+/// round, and stripping can bring a mark next to its base.
+fn fold_text(text: &str) -> String {
+    let seen: String = text.chars().filter(|c| !is_invisible(*c)).nfc().collect();
+    let folded = caseless::default_case_fold_str(&seen);
+    folded.chars().filter(|c| !is_invisible(*c)).nfc().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn spellings_of_one_name_fold_alike() {
+        for spelling in [
+            ".git",
+            ".GIT",
+            ".Git",
+            ".g\u{200c}it",
+            "\u{feff}.git",
+            ".gi\u{2060}t",
+            ".G\u{ad}IT",
+        ] {
+            assert_eq!(fold(spelling.as_bytes()).as_ref(), b".git", "{spelling:?}");
+        }
+        assert_eq!(fold("\u{212a}ey".as_bytes()).as_ref(), b"key");
+        assert_eq!(fold("stra\u{df}e".as_bytes()), fold(b"STRASSE"));
+        assert_eq!(fold("e\u{301}".as_bytes()), fold("\u{c9}".as_bytes()));
+        assert_ne!(fold(b".gitx"), fold(b".git"));
+        assert_eq!(fold(b"a\xffB").as_ref(), b"a\xffb");
+    }
+
+    proptest! {
+        #[test]
+        fn folding_twice_changes_nothing(name in ".{0,24}") {
+            let once = fold(name.as_bytes()).into_owned();
+            prop_assert_eq!(fold(&once).into_owned(), once.clone());
+        }
+
+        #[test]
+        fn case_never_matters(name in "[a-zA-Z0-9._ßéÉſK-]{0,24}") {
+            prop_assert_eq!(
+                fold(name.to_lowercase().as_bytes()).into_owned(),
+                fold(name.as_bytes()).into_owned()
+            );
+        }
+    }
+}

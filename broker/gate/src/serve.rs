@@ -1,0 +1,224 @@
+//! The conversation with one worker: hello first, then requests until it leaves.
+
+use crate::cage::Caged;
+use crate::counters::{Counted, Counters};
+use crate::outlet::{Gone, Outlet};
+use crate::pipeline;
+use crate::session::Session;
+use crate::streams::Streams;
+use portcullis_protocol::VERSION;
+use portcullis_protocol::frame::{DecodeError, RequestId};
+use portcullis_protocol::ledger::SessionEnd;
+use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::session::{
+    Closing, Hello, Limits, Ping, Range, Reply, Request, Survey, Welcome,
+};
+use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Reads of at most this many bytes are answered at once; others are streams.
+const INLINE_BYTES: u64 = 1024 * 1024;
+
+/// What the loop does after a packet.
+enum Next {
+    Go,
+    End(SessionEnd),
+}
+
+/// Serves one worker to the end. Demands the proof of the cage, so that nothing is served
+/// without one.
+pub(crate) fn serve(
+    _caged: &Caged,
+    session: Session,
+    endpoint: Endpoint<SessionSide>,
+    counters: &Arc<Counters>,
+) -> SessionEnd {
+    let deadline = Duration::from_millis(session.limits.send_deadline_ms.into());
+    if endpoint.set_send_deadline(deadline).is_err() {
+        return SessionEnd::WorkerMisbehaved;
+    }
+    let session = Arc::new(session);
+    let endpoint = Arc::new(endpoint);
+    let mut talk = Conversation {
+        outlet: Outlet::new(Arc::clone(&endpoint), Arc::clone(counters), RequestId::NONE),
+        streams: Streams::new(Arc::clone(&session), Arc::clone(&endpoint)),
+        session,
+        endpoint: Arc::clone(&endpoint),
+        counters: Arc::clone(counters),
+        greeted: Greeted::No,
+    };
+    let mut buffer = Buffer::new();
+    loop {
+        match talk.turn(&mut buffer) {
+            Ok(Next::Go) => {}
+            Ok(Next::End(end)) => {
+                talk.streams.cancel_all();
+                return end;
+            }
+            Err(Gone) => {
+                talk.streams.cancel_all();
+                // Not waited for: the worker is not reading, and will see the end of the socket.
+                endpoint
+                    .set_send_deadline(Duration::from_millis(1))
+                    .unwrap_or_default();
+                talk.close(Closing::NotReading);
+                return SessionEnd::WorkerMisbehaved;
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Greeted {
+    No,
+    Yes,
+}
+
+struct Conversation {
+    session: Arc<Session>,
+    endpoint: Arc<Endpoint<SessionSide>>,
+    counters: Arc<Counters>,
+    outlet: Outlet,
+    streams: Streams,
+    greeted: Greeted,
+}
+
+impl Conversation {
+    /// Takes one packet and answers it, or hands it to a stream.
+    fn turn(&mut self, buffer: &mut Buffer) -> Result<Next, Gone> {
+        let endpoint = Arc::clone(&self.endpoint);
+        let packet = match endpoint.receive(buffer) {
+            Ok(packet) => packet,
+            Err(TransportError::Closed) => return Ok(Next::End(SessionEnd::WorkerLeft)),
+            Err(_) => return Ok(self.misbehaved(Closing::NotAFrame)),
+        };
+        let (frame, _none) = match packet.decode() {
+            Ok(decoded) => decoded,
+            Err(DecodeError::NotAFrame | DecodeError::WrongEndpoint(_)) => {
+                return Ok(self.misbehaved(Closing::NotAFrame));
+            }
+            Err(DecodeError::UnknownCode { id, .. }) => {
+                return self.refuse(id, Code::UnsupportedVerb);
+            }
+            Err(DecodeError::Malformed { id, .. }) => return self.refuse(id, Code::Malformed),
+        };
+        self.outlet.turn_to(frame.id);
+        match (self.greeted, frame.message) {
+            (Greeted::No, Request::Hello(hello)) => self.greet(&hello),
+            (Greeted::No, _) | (Greeted::Yes, Request::Hello(_)) => {
+                self.refuse(frame.id, Code::OutOfTurn)
+            }
+            (Greeted::Yes, _) if frame.id == RequestId::NONE => {
+                self.refuse(frame.id, Code::Malformed)
+            }
+            (Greeted::Yes, Request::Ping(_)) => {
+                self.outlet.send(&Reply::Pong(Ping {}), frame.content)?;
+                Ok(Next::Go)
+            }
+            (Greeted::Yes, Request::Cancel(cancel)) => {
+                self.streams.cancel(RequestId(cancel.request));
+                Ok(Next::Go)
+            }
+            (Greeted::Yes, request) => self.admit_request(frame.id, request),
+        }
+    }
+
+    fn admit_request(&mut self, id: RequestId, request: Request) -> Result<Next, Gone> {
+        self.counters.request(counted(&request));
+        if is_short(&request) {
+            pipeline::answer(&self.session, &request, &mut self.outlet)?;
+            return Ok(Next::Go);
+        }
+        let outlet = Outlet::new(Arc::clone(&self.endpoint), Arc::clone(&self.counters), id);
+        if let Err(refused) = self.streams.start(request, id, outlet) {
+            let (refusal, mut outlet) = *refused;
+            outlet.refuse(&refusal)?;
+        }
+        Ok(Next::Go)
+    }
+
+    fn greet(&mut self, hello: &Hello) -> Result<Next, Gone> {
+        let other = hello
+            .incarnation
+            .is_some_and(|i| i != self.session.incarnation);
+        let ours = &self.session.limits;
+        if hello.version != VERSION || other || hello.limits.frame_bytes < ours.frame_bytes {
+            let note = if hello.version != VERSION {
+                format!(
+                    "the broker speaks version {VERSION}, the client {}",
+                    hello.version
+                )
+            } else if other {
+                "the client expects another incarnation of the broker".to_owned()
+            } else {
+                format!("the client must take frames of {} bytes", ours.frame_bytes)
+            };
+            self.outlet
+                .refuse(&Refusal::new(Code::VersionMismatch).noting(&note))?;
+            return Ok(self.misbehaved(Closing::Incompatible));
+        }
+        self.greeted = Greeted::Yes;
+        let welcome = Welcome {
+            version: VERSION,
+            limits: Limits { ..*ours },
+            incarnation: self.session.incarnation,
+            session: self.session.id,
+        };
+        self.outlet.send(&Reply::Welcome(welcome), &[])?;
+        Ok(Next::Go)
+    }
+
+    fn refuse(&mut self, id: RequestId, code: Code) -> Result<Next, Gone> {
+        self.outlet.turn_to(id);
+        self.outlet.refuse(&Refusal::new(code))?;
+        Ok(Next::Go)
+    }
+
+    fn misbehaved(&mut self, closing: Closing) -> Next {
+        self.close(closing);
+        Next::End(SessionEnd::WorkerMisbehaved)
+    }
+
+    fn close(&mut self, closing: Closing) {
+        self.outlet.turn_to(RequestId::NONE);
+        // The worker may be gone already; the end of the socket says the same.
+        self.outlet
+            .send(&Reply::Closing(closing), &[])
+            .unwrap_or_default();
+    }
+}
+
+/// Requests that take a bounded handful of system calls.
+fn is_short(request: &Request) -> bool {
+    match request {
+        Request::Hello(_)
+        | Request::Whoami(_)
+        | Request::Stat(_)
+        | Request::Why(_)
+        | Request::Cancel(_)
+        | Request::Ping(_) => true,
+        Request::Read(read) => {
+            let part = match read.range {
+                Range::Bytes { length, .. } => length <= INLINE_BYTES,
+                Range::Lines { .. } | Range::Head { .. } | Range::Tail { .. } => false,
+            };
+            part && read.survey == Survey::None && read.selectors.as_slice().len() == 1
+        }
+        Request::List(_) | Request::Glob(_) | Request::Search(_) => false,
+    }
+}
+
+fn counted(request: &Request) -> Counted {
+    match request {
+        Request::Stat(_) => Counted::Stat,
+        Request::Read(_) => Counted::Read,
+        Request::List(_) | Request::Glob(_) => Counted::List,
+        Request::Search(_) => Counted::Search,
+        Request::Hello(_)
+        | Request::Whoami(_)
+        | Request::Why(_)
+        | Request::Cancel(_)
+        | Request::Ping(_) => Counted::Other,
+    }
+}

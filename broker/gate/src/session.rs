@@ -1,0 +1,118 @@
+//! What one session is, from the moment it is set up to its end: nothing here changes.
+
+use crate::cage::Subtree;
+use crate::policy::Policy;
+use crate::sys::open::{self, Purpose};
+use portcullis_protocol::authority::{Authority, FileSystem};
+use portcullis_protocol::ledger::Setup;
+use portcullis_protocol::path::RelPath;
+use portcullis_protocol::session::{Incarnation, Limits, SessionId};
+use portcullis_protocol::view::RootIndex;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+/// One session.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) id: SessionId,
+    pub(crate) incarnation: Incarnation,
+    pub(crate) limits: Limits,
+    pub(crate) authority: Authority,
+    pub(crate) policy: Policy,
+    roots: Vec<OwnedFd>,
+    pub(crate) opening: Opening,
+}
+
+/// How content is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// At once: this user may not make device nodes, so there are none of its own to open.
+    Direct,
+    /// Looked at first, then opened and compared: for root, whom every device would answer.
+    LookFirst,
+}
+
+/// Why a session could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SetupError {
+    /// Descriptors do not fit the roots of the authority.
+    #[error("{descriptors} descriptors for {roots} roots")]
+    Descriptors { descriptors: usize, roots: usize },
+    /// A denial cannot be compiled.
+    #[error(transparent)]
+    Pattern(#[from] crate::policy::PatternError),
+}
+
+impl Session {
+    /// Takes the authority and one descriptor for each of its roots, in order.
+    pub(crate) fn new(setup: Setup, roots: Vec<OwnedFd>) -> Result<Self, SetupError> {
+        let wanted = setup.authority.parts().roots.len();
+        if roots.len() != wanted {
+            return Err(SetupError::Descriptors {
+                descriptors: roots.len(),
+                roots: wanted,
+            });
+        }
+        let opening = if rustix::process::geteuid().is_root() {
+            Opening::LookFirst
+        } else {
+            Opening::Direct
+        };
+        Ok(Self {
+            policy: Policy::compile(&setup.authority)?,
+            id: setup.session,
+            incarnation: setup.incarnation,
+            limits: setup.limits,
+            authority: setup.authority,
+            roots,
+            opening,
+        })
+    }
+
+    /// The descriptor of a root.
+    pub(crate) fn root(&self, index: RootIndex) -> Option<BorrowedFd<'_>> {
+        self.roots
+            .get(usize::from(index.0))
+            .map(|root| root.as_fd())
+    }
+
+    /// The device of a root when its file system may have others inside one mount (btrfs
+    /// subvolumes), which `RESOLVE_NO_XDEV` does not see.
+    pub(crate) fn sole_device(&self, index: RootIndex) -> Option<u64> {
+        let root = self.authority.root(index)?;
+        match root.file_system {
+            FileSystem::Btrfs => Some(root.identity.device),
+            FileSystem::Ext
+            | FileSystem::Xfs
+            | FileSystem::Tmpfs
+            | FileSystem::Overlay
+            | FileSystem::F2fs => None,
+        }
+    }
+
+    /// One subtree for each grant, opened now, before the cage is closed. A prefix that does not
+    /// exist has none: what appears there later stays out of reach until a new session.
+    pub(crate) fn subtrees(&self) -> Vec<Subtree> {
+        let mut subtrees = Vec::new();
+        for grant in &self.authority.parts().grants {
+            let Some(root) = self.root(grant.root) else {
+                continue;
+            };
+            if let Ok(directory) = open::below(root, &grant.prefix, Purpose::Look) {
+                subtrees.push(Subtree {
+                    directory,
+                    verbs: grant.verbs,
+                });
+            }
+        }
+        subtrees
+    }
+
+    /// Whether `path` lies on the way from a root to a granted subtree, so that a resolution may
+    /// pass through it without anything of it being shown.
+    pub(crate) fn is_on_the_way(&self, root: RootIndex, path: &RelPath) -> bool {
+        let grants = &self.authority.parts().grants;
+        grants
+            .iter()
+            .any(|g| g.root == root && g.prefix.below(path).is_some())
+    }
+}

@@ -1,0 +1,143 @@
+//! Threads for requests that may take long, so that small ones and `cancel` are still answered.
+//!
+//! Threads are started when first needed, at lower priority, and kept. At most the session's
+//! limit of streams runs at once; a further one is refused, never queued.
+
+use crate::outlet::{Gone, Outlet};
+use crate::pipeline;
+use crate::session::Session;
+use portcullis_protocol::frame::RequestId;
+use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::session::Request;
+use portcullis_transport::{Endpoint, SessionSide};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+
+/// Priority below that of small requests.
+const NICE: i32 = 10;
+/// Stack of a stream thread, in bytes: matchers recurse by pattern, whose depth is limited.
+const STACK_BYTES: usize = 512 * 1024;
+
+type Running = Arc<Mutex<HashMap<RequestId, Arc<AtomicBool>>>>;
+
+struct Job {
+    request: Request,
+    outlet: Outlet,
+    id: RequestId,
+}
+
+/// The stream threads of one session.
+pub(crate) struct Streams {
+    session: Arc<Session>,
+    endpoint: Arc<Endpoint<SessionSide>>,
+    running: Running,
+    jobs: SyncSender<Job>,
+    queue: Arc<Mutex<Receiver<Job>>>,
+    threads: usize,
+    limit: usize,
+}
+
+impl Streams {
+    pub(crate) fn new(session: Arc<Session>, endpoint: Arc<Endpoint<SessionSide>>) -> Self {
+        let limit = usize::from(session.limits.streams);
+        let (jobs, queue) = sync_channel(limit.max(1));
+        Self {
+            session,
+            endpoint,
+            running: Running::default(),
+            jobs,
+            queue: Arc::new(Mutex::new(queue)),
+            threads: 0,
+            limit,
+        }
+    }
+
+    /// Starts a streaming request, or refuses it.
+    pub(crate) fn start(
+        &mut self,
+        request: Request,
+        id: RequestId,
+        outlet: Outlet,
+    ) -> Result<(), Box<(Refusal, Outlet)>> {
+        let Ok(mut running) = self.running.lock() else {
+            return Err(Box::new((Refusal::new(Code::Exhausted), outlet)));
+        };
+        if running.contains_key(&id) {
+            let refusal = Refusal::new(Code::Malformed).noting("this request id is in use");
+            return Err(Box::new((refusal, outlet)));
+        }
+        if running.len() >= self.limit {
+            return Err(Box::new((Refusal::new(Code::TooManyInFlight), outlet)));
+        }
+        if running.len() >= self.threads {
+            if self.spawn().is_err() {
+                return Err(Box::new((Refusal::new(Code::Exhausted), outlet)));
+            }
+            self.threads += 1;
+        }
+        running.insert(id, outlet.cancel_handle());
+        drop(running);
+        self.jobs
+            .send(Job {
+                request,
+                outlet,
+                id,
+            })
+            .map_err(|failed| Box::new((Refusal::new(Code::Exhausted), failed.0.outlet)))
+    }
+
+    /// Stops a streaming request, if it still runs.
+    pub(crate) fn cancel(&self, id: RequestId) {
+        if let Ok(running) = self.running.lock()
+            && let Some(flag) = running.get(&id)
+        {
+            flag.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Stops all of them.
+    pub(crate) fn cancel_all(&self) {
+        if let Ok(running) = self.running.lock() {
+            for flag in running.values() {
+                flag.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn spawn(&self) -> std::io::Result<()> {
+        let queue = Arc::clone(&self.queue);
+        let running = Arc::clone(&self.running);
+        let session = Arc::clone(&self.session);
+        let endpoint = Arc::clone(&self.endpoint);
+        std::thread::Builder::new()
+            .name("stream".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                // Best effort on purpose: without it streams are only less polite.
+                rustix::process::setpriority_process(None, NICE).unwrap_or_default();
+                while let Some(job) = next(&queue) {
+                    let Job {
+                        request,
+                        mut outlet,
+                        id,
+                    } = job;
+                    let answered = pipeline::answer(&session, &request, &mut outlet);
+                    if let Ok(mut running) = running.lock() {
+                        running.remove(&id);
+                    }
+                    if let Err(Gone) = answered {
+                        // Wakes the main loop, which ends the session.
+                        rustix::net::shutdown(&*endpoint, rustix::net::Shutdown::Both)
+                            .unwrap_or_default();
+                    }
+                }
+            })
+            .map(drop)
+    }
+}
+
+fn next(queue: &Mutex<Receiver<Job>>) -> Option<Job> {
+    queue.lock().ok()?.recv().ok()
+}

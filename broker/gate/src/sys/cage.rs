@@ -1,0 +1,53 @@
+//! The calls of the cage that no library wraps.
+#![expect(
+    unsafe_code,
+    reason = "raw system calls for what rustix and std do not offer"
+)]
+
+use rustix::io::Errno;
+
+fn last_errno() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)
+}
+
+/// The kernel's Landlock ABI, or why it has none: `ENOSYS` (not built in), `EOPNOTSUPP` (switched
+/// off at boot) or `EPERM` (a filter forbids asking). The `landlock` crate folds these into one.
+pub fn landlock_abi() -> Result<u32, Errno> {
+    const LANDLOCK_CREATE_RULESET_VERSION: libc::c_long = 1;
+    let (no_attributes, no_size): (libc::c_long, libc::c_long) = (0, 0);
+    // SAFETY: with a null pointer, size 0 and the VERSION flag the call reads no memory and makes
+    // no descriptor; it returns a number. No safe call exists: neither rustix nor `landlock`
+    // tells the raw errno.
+    let abi = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            no_attributes,
+            no_size,
+            LANDLOCK_CREATE_RULESET_VERSION,
+        )
+    };
+    u32::try_from(abi).map_err(|_| last_errno())
+}
+
+/// Tries to execute the empty name. A process that may execute gets `ENOENT`; a caged one is
+/// refused before the name is looked at.
+pub fn try_exec() -> Errno {
+    let none = [std::ptr::null::<libc::c_char>()];
+    // SAFETY: the name is a valid C string and both lists hold only their final null; the empty
+    // name never names a program, so the call always returns. No safe call exists that executes
+    // without forking first.
+    unsafe { libc::execve(c"".as_ptr(), none.as_ptr(), none.as_ptr()) };
+    last_errno()
+}
+
+/// Limits one resource of this process, softly and hard. Cannot be raised again without a
+/// capability.
+pub fn limit(resource: rustix::process::Resource, to: u64) -> Result<(), Errno> {
+    rustix::process::setrlimit(
+        resource,
+        rustix::process::Rlimit {
+            current: Some(to),
+            maximum: Some(to),
+        },
+    )
+}

@@ -1,0 +1,20 @@
+//! Reading an open regular file.
+
+use rustix::io::Errno;
+use std::os::fd::BorrowedFd;
+
+/// Reads into `room` from `offset` until it is full or the file ends; gives how many bytes. Fewer
+/// than `room` holds means the end of the file at that moment.
+pub fn read_at(file: BorrowedFd<'_>, room: &mut [u8], offset: u64) -> Result<usize, Errno> {
+    let mut done = 0;
+    while let Some(rest) = room.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        let at = offset.saturating_add(u64::try_from(done).unwrap_or(u64::MAX));
+        match rustix::io::pread(file, rest, at) {
+            Ok(0) => break,
+            Ok(n) => done += n,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
