@@ -1,1 +1,48 @@
-//! placeholder
+//! What runtimes and workers link. Blocking, without threads of its own.
+//!
+//! A runtime holds a [`Control`]: it seals roots and mints sessions. A worker holds a [`Session`]:
+//! the capability itself. Neither opens a file of a root by name; [`Control::seal_path`] opens the
+//! one directory that its caller, who is trusted, wants sealed.
+//!
+//! ```no_run
+//! use portcullis_client::{Session, ask};
+//!
+//! fn main() -> Result<(), portcullis_client::Error> {
+//!     let mut session = Session::from_env()?;
+//!     let file = session.read_file(ask::selector("README.md")?)?;
+//!     println!("{} bytes", file.bytes.len());
+//!     for entry in session.list(&ask::list(ask::selector(".")?))? {
+//!         println!("{}", entry?.path);
+//!     }
+//!     Ok(())
+//! }
+//! ```
+
+pub mod ask;
+mod attach;
+mod control;
+mod error;
+pub mod json;
+mod link;
+mod lock;
+mod order;
+mod pipeline;
+mod read;
+mod session;
+mod stream;
+mod sys;
+#[cfg(test)]
+mod tests;
+#[cfg(feature = "tool")]
+pub mod tool;
+mod wire;
+
+pub use attach::{AttachError, SOCKET_VARIABLE};
+pub use control::Control;
+pub use error::{Changed, Error, ErrorCode, NoSession, Violation};
+pub use order::{MintOrder, Pattern};
+pub use pipeline::ReadAnswer;
+pub use portcullis_protocol as protocol;
+pub use read::{FileAnswer, FileContent, ReadStream};
+pub use session::Session;
+pub use stream::{Stream, StreamItem};

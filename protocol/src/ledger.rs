@@ -75,7 +75,8 @@ pub struct CageReport {
     pub seccomp_digest: [u8; 32],
     /// Whether `no_new_privs` is set.
     pub no_new_privs: u32,
-    /// Effective, permitted, inheritable and ambient capabilities, all or-ed together.
+    /// Effective, permitted and inheritable capabilities, all or-ed together; ambient ones are
+    /// always permitted ones too.
     pub capabilities: u64,
     /// Whether the process can be dumped or traced by its own user.
     pub dumpable: u32,

@@ -201,7 +201,25 @@ impl<S: Side> Endpoint<S> {
         content: &[u8],
     ) -> Result<(), TransportError> {
         frame::encode(id, message, content.len(), scratch)?;
-        self.send_packet(scratch, content, &mut SendAncillaryBuffer::default())
+        let mut none = SendAncillaryBuffer::default();
+        self.send_packet(scratch, content, &mut none, SendFlags::NOSIGNAL)
+    }
+
+    /// The same without waiting: a peer that is not reading now gets nothing.
+    pub fn try_send(
+        &self,
+        scratch: &mut Vec<u8>,
+        id: RequestId,
+        message: &S::Sends,
+    ) -> Result<(), TransportError> {
+        frame::encode(id, message, 0, scratch)?;
+        let mut none = SendAncillaryBuffer::default();
+        self.send_packet(
+            scratch,
+            &[],
+            &mut none,
+            SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
+        )
     }
 
     /// Sends one frame with descriptors, which stay open here.
@@ -223,7 +241,7 @@ impl<S: Side> Endpoint<S> {
         {
             return Err(TransportError::UnwantedDescriptors);
         }
-        self.send_packet(&scratch, &[], &mut ancillary)
+        self.send_packet(&scratch, &[], &mut ancillary, SendFlags::NOSIGNAL)
     }
 
     fn send_packet(
@@ -231,12 +249,13 @@ impl<S: Side> Endpoint<S> {
         head: &[u8],
         content: &[u8],
         ancillary: &mut SendAncillaryBuffer<'_, '_, '_>,
+        flags: SendFlags,
     ) -> Result<(), TransportError> {
         let parts = [IoSlice::new(head), IoSlice::new(content)];
         let used = if content.is_empty() { 1 } else { 2 };
         loop {
             let parts = parts.get(..used).unwrap_or(&parts);
-            match rustix::net::sendmsg(&self.socket, parts, ancillary, SendFlags::NOSIGNAL) {
+            match rustix::net::sendmsg(&self.socket, parts, ancillary, flags) {
                 Ok(_) => return Ok(()),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Err(TransportError::NotReady),

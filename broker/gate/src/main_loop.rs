@@ -117,7 +117,11 @@ fn set_up(ledger: &Endpoint<GateSide>) -> Result<(Session, Endpoint<SessionSide>
     if let Some(run_as) = setup.run_as {
         cage::become_user(run_as)?;
     }
+    let deadline = Duration::from_millis(setup.limits.send_deadline_ms.into());
     let session = Session::new(setup, descriptors)?;
     let endpoint = Endpoint::new(socket).map_err(GateError::Socket)?;
+    endpoint
+        .set_send_deadline(deadline)
+        .map_err(GateError::Socket)?;
     Ok((session, endpoint))
 }

@@ -15,7 +15,6 @@ use portcullis_protocol::session::{
 };
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Reads of at most this many bytes are answered at once; others are streams.
 const INLINE_BYTES: u64 = 1024 * 1024;
@@ -34,10 +33,6 @@ pub(crate) fn serve(
     endpoint: Endpoint<SessionSide>,
     counters: &Arc<Counters>,
 ) -> SessionEnd {
-    let deadline = Duration::from_millis(session.limits.send_deadline_ms.into());
-    if endpoint.set_send_deadline(deadline).is_err() {
-        return SessionEnd::WorkerMisbehaved;
-    }
     let session = Arc::new(session);
     let endpoint = Arc::new(endpoint);
     let mut talk = Conversation {
@@ -58,10 +53,6 @@ pub(crate) fn serve(
             }
             Err(Gone) => {
                 talk.streams.cancel_all();
-                // Not waited for: the worker is not reading, and will see the end of the socket.
-                endpoint
-                    .set_send_deadline(Duration::from_millis(1))
-                    .unwrap_or_default();
                 talk.close(Closing::NotReading);
                 return SessionEnd::WorkerMisbehaved;
             }
@@ -175,16 +166,16 @@ impl Conversation {
         Ok(Next::Go)
     }
 
-    fn misbehaved(&mut self, closing: Closing) -> Next {
+    fn misbehaved(&self, closing: Closing) -> Next {
         self.close(closing);
         Next::End(SessionEnd::WorkerMisbehaved)
     }
 
-    fn close(&mut self, closing: Closing) {
-        self.outlet.turn_to(RequestId::NONE);
-        // The worker may be gone already; the end of the socket says the same.
-        self.outlet
-            .send(&Reply::Closing(closing), &[])
+    fn close(&self, closing: Closing) {
+        // Not waited for: the worker may be gone or not reading, and the end of the socket says
+        // the same.
+        self.endpoint
+            .try_send(&mut Vec::new(), RequestId::NONE, &Reply::Closing(closing))
             .unwrap_or_default();
     }
 }

@@ -1,1 +1,154 @@
-//! placeholder
+//! The warden: keeps roots and authorities, and starts one caged gate for each session.
+//!
+//! It is embedded: [`Embedded`] owns its two threads, and everything ends with it. A runtime
+//! speaks to it over a control socket ([`Embedded::connect`]) as `portcullis_protocol::control`
+//! says. It never parses what a worker wrote, and treats what a gate writes as untrusted.
+//!
+//! | module | what |
+//! |---|---|
+//! | `config` | what the embedder decides |
+//! | `connection` | one control peer: its roots, its sessions, its orders |
+//! | `root` | sealing a directory from its descriptor |
+//! | `mint`, `overlap`, `builtin` | from an order to an authority |
+//! | `gate`, `spawn` | one gate's life, and the thread that starts gates |
+//! | `shared`, `socket`, `sys` | what connections share, and how they wait |
+//!
+//! Each session holds two descriptors of the process (the ledger and the gate's pidfd), each root
+//! one. Where they run out, orders are refused as *exhausted*; an embedder that wants many
+//! sessions raises its own limit.
+
+mod builtin;
+mod config;
+mod connection;
+mod gate;
+mod mint;
+mod overlap;
+mod root;
+mod shared;
+mod socket;
+mod spawn;
+mod sys;
+#[cfg(test)]
+mod testing;
+
+pub use config::{Config, GateExecutable, default_limits};
+pub use spawn::ExecutableError;
+
+use portcullis_transport::{ControlSide, TransportError};
+use shared::Shared;
+use socket::Socket;
+use spawn::{Executable, Spawner};
+use std::convert::Infallible;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+/// How long a warden that stops waits for its killed gates to be gone.
+const STOP_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Why a warden did not start, or a connection was not made. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The gate's executable cannot be used.
+    #[error(transparent)]
+    Executable(#[from] ExecutableError),
+    /// The kernel gave no randomness, thread or event loop.
+    #[error("{what}: {source}")]
+    System {
+        /// What was asked for.
+        what: &'static str,
+        /// Why it was not given.
+        #[source]
+        source: io::Error,
+    },
+    /// No control socket could be made.
+    #[error("the control socket: {0}")]
+    Socket(#[from] TransportError),
+    /// The warden's thread is gone.
+    #[error("the warden has stopped")]
+    Stopped,
+}
+
+/// A running warden. Dropping it closes its control connections, kills every gate, waits until
+/// they are reaped (at most some seconds), and joins its threads.
+#[derive(Debug)]
+pub struct Embedded {
+    /// Dropped first: that is the sign to stop.
+    sockets: Option<mpsc::UnboundedSender<OwnedFd>>,
+    warden: Option<JoinHandle<()>>,
+    spawner: Option<JoinHandle<()>>,
+}
+
+impl Embedded {
+    /// Opens the gate's executable and starts the warden's threads.
+    pub fn start(config: Config) -> Result<Self, StartError> {
+        let system = |what| move |source| StartError::System { what, source };
+        let Config {
+            gate,
+            limits,
+            mint_deadline,
+        } = config;
+        let executable = Executable::open(gate)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(system("the event loop"))?;
+        let (spawner, spawning) =
+            Spawner::start(executable).map_err(system("the thread that starts gates"))?;
+        let shared = Shared::new(limits, mint_deadline, spawner).map_err(system("/dev/urandom"))?;
+        let (sockets, connected) = mpsc::unbounded_channel();
+        let warden = std::thread::Builder::new()
+            .name("portcullis-warden".to_owned())
+            .spawn(move || runtime.block_on(accept(Arc::new(shared), connected)))
+            .map_err(system("the warden's thread"))?;
+        Ok(Self {
+            sockets: Some(sockets),
+            warden: Some(warden),
+            spawner: Some(spawning),
+        })
+    }
+
+    /// A new control socket: the runtime's end. Closing it ends its sessions.
+    pub fn connect(&self) -> Result<OwnedFd, StartError> {
+        let (theirs, ours) = portcullis_transport::pair()?;
+        let sockets = self.sockets.as_ref().ok_or(StartError::Stopped)?;
+        sockets.send(ours).map_err(|_| StartError::Stopped)?;
+        Ok(theirs)
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        self.sockets = None;
+        // The spawner ends after the warden, which asks it for gates. A thread that panicked has
+        // nothing left to wait for, and has dropped, and so killed, its gates.
+        for thread in [self.warden.take(), self.spawner.take()] {
+            drop(thread.map(JoinHandle::join));
+        }
+    }
+}
+
+/// Serves control sockets until no more can come, then ends all that runs.
+async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<OwnedFd>) {
+    let (alive, mut ended) = mpsc::channel::<Infallible>(1);
+    let (stop, stopped) = watch::channel(());
+    while let Some(socket) = connected.recv().await {
+        // A socket that cannot be watched is closed, which its runtime sees.
+        if let Ok(socket) = Socket::<ControlSide>::new(socket) {
+            tokio::spawn(connection::serve(
+                Arc::clone(&shared),
+                socket,
+                stopped.clone(),
+                alive.clone(),
+            ));
+        }
+    }
+    drop((stop, alive));
+    // After the deadline the rest is dropped with the event loop: killed, reaped by the spawner.
+    drop(timeout(STOP_DEADLINE, ended.recv()).await);
+}

@@ -156,15 +156,12 @@ fn drop_capabilities() -> Result<(), CageError> {
     Ok(())
 }
 
+/// Everything this process holds. Ambient ones are always permitted ones too, so they need no
+/// look of their own.
 fn capabilities() -> u64 {
     use caps::CapSet;
     let mut all = 0;
-    for set in [
-        CapSet::Ambient,
-        CapSet::Inheritable,
-        CapSet::Effective,
-        CapSet::Permitted,
-    ] {
+    for set in [CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
         // What cannot be read counts as everything, so that the report is not whole.
         all |= caps::read(None, set).map_or(u64::MAX, |set| {
             set.iter().fold(0, |bits, cap| bits | cap.bitmask())

@@ -1,0 +1,246 @@
+//! The command line. Its help teaches by example.
+
+use clap::{Args, Parser, Subcommand};
+use portcullis_protocol::verb::Verb;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  portcullis doctor
+      what this host can enforce
+  portcullis run --workspace . -- portcullis-tool list
+      a worker that can list, read and search this directory, through its session alone
+  portcullis run --workspace . --read ../shared --hide '*.key' -- python3 agent.py
+      two roots; files that match *.key do not exist for the worker
+  portcullis why read .env --workspace .
+      may a worker read it, and which rule decides?";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  portcullis run --workspace . -- portcullis-tool search TODO
+  portcullis run --workspace . --read ~/docs -- sh -c 'portcullis-tool list /docs'
+  portcullis run --workspace . --deny 'secrets/**' --hide '*.pem' --json -- ./agent
+  portcullis run --workspace . --runtime ~/.local/share/uv --env MODEL -- ./agent
+
+Roots: the first is the worker's default; `/LABEL/…` names one. The first workspace has the label
+`workspace`, every other root the name of its directory.
+
+The worker starts in a private, empty directory, which is also its HOME and TMPDIR. It can read and
+execute /usr and the like, CMD itself and portcullis-tool; nothing else of the host, no network, no
+sockets. It finds its session in PORTCULLIS_SOCKET_FD. Modes, owners and times cannot be changed
+anywhere, not even in the private directory.
+
+Exit code: CMD's own; 128 and the signal's number when it was killed; 125 nothing ran, because it
+could not be confined or asked for something impossible; 126 CMD cannot be executed; 127 CMD was
+not found.";
+
+const WHY_EXAMPLES: &str = "\
+Examples:
+  portcullis why read .env --workspace .
+  portcullis why list /docs/private --workspace . --read ~/docs --hide 'private/**'
+
+The question is asked of a real session. You are told the truth where a worker is told that there is
+nothing.
+
+Exit code: 0 allowed; 77 refused; 1 it could not be asked.";
+
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  portcullis doctor
+  portcullis doctor --json
+
+Exit code: 0 when sessions and workers can be confined here, 1 when not.";
+
+/// Runs programs that can reach your files only through a session that you grant.
+///
+/// A worker gets one socket and nothing else: every file it looks at is asked for, judged against
+/// what you granted, and opened by a caged process on its behalf. This version serves reading;
+/// nothing can be changed through it.
+#[derive(Debug, Parser)]
+#[command(name = "portcullis", version, after_help = EXAMPLES, propagate_version = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a command as a confined worker with a session
+    Run(RunArguments),
+    /// Say whether a worker may do something, and which rule decides
+    Why(WhyArguments),
+    /// Say what this host can enforce
+    Doctor(DoctorArguments),
+}
+
+/// What a session reaches.
+#[derive(Debug, Args)]
+pub(crate) struct Reach {
+    /// A directory the work is about; the first is the worker's default root
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Vec<PathBuf>,
+    /// Another directory to read
+    #[arg(long, value_name = "DIR")]
+    pub(crate) read: Vec<PathBuf>,
+    /// Refuse what matches, by name: with a slash it begins at the first root, without one it
+    /// matches at any depth
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) deny: Vec<OsString>,
+    /// Make what matches absent: not found, not listed, not counted
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) hide: Vec<OsString>,
+    /// Take a built-in denial away, by its name, as refusals spell it
+    #[arg(long, value_name = "RULE")]
+    pub(crate) except: Vec<String>,
+    /// The executable of gates [default: portcullis-gate beside this one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) gate: Option<PathBuf>,
+}
+
+/// How an answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// For people.
+    Text,
+    /// One JSON document on one line.
+    Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+    /// Pass a variable of this environment on to the worker
+    #[arg(long, value_name = "NAME")]
+    pub(crate) env: Vec<OsString>,
+    /// A further directory or file that the worker may read and execute directly
+    #[arg(long, value_name = "PATH")]
+    pub(crate) runtime: Vec<PathBuf>,
+    /// portcullis-tool for the worker [default: the one beside this executable]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tool: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: RunOutput,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// How a run ends on standard error.
+#[derive(Debug, Args)]
+pub(crate) struct RunOutput {
+    /// End with the summary as JSON, on the last line of standard error
+    #[arg(long)]
+    json: bool,
+    /// End without a summary
+    #[arg(long, conflicts_with_all = ["json", "verbose"])]
+    quiet: bool,
+    /// Also say what is enforced, and what is not
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+/// How much a run says at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Nothing.
+    Quiet,
+    /// What happened.
+    Summary,
+    /// Also what is enforced.
+    Verbose,
+    /// All of it, for programs.
+    Json,
+}
+
+impl RunOutput {
+    pub(crate) const fn ending(&self) -> Ending {
+        if self.json {
+            Ending::Json
+        } else if self.quiet {
+            Ending::Quiet
+        } else if self.verbose {
+            Ending::Verbose
+        } else {
+            Ending::Summary
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = WHY_EXAMPLES)]
+pub(crate) struct WhyArguments {
+    /// stat, read, list, glob or search
+    #[arg(value_parser = verb)]
+    pub(crate) verb: Verb,
+    /// The object, as a worker would name it: below the first root, `/LABEL/…`, or a path of the
+    /// host beneath a root
+    pub(crate) path: OsString,
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+    #[arg(long)]
+    /// Answer in JSON
+    json: bool,
+}
+
+impl WhyArguments {
+    pub(crate) const fn form(&self) -> Form {
+        if self.json { Form::Json } else { Form::Text }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = DOCTOR_EXAMPLES)]
+pub(crate) struct DoctorArguments {
+    /// Answer in JSON
+    #[arg(long)]
+    json: bool,
+    /// The executable of gates [default: portcullis-gate beside this one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) gate: Option<PathBuf>,
+}
+
+impl DoctorArguments {
+    pub(crate) const fn form(&self) -> Form {
+        if self.json { Form::Json } else { Form::Text }
+    }
+}
+
+fn verb(text: &str) -> Result<Verb, String> {
+    Verb::named(text).ok_or_else(|| {
+        let all: Vec<&str> = Verb::ALL.iter().map(|verb| verb.name()).collect();
+        format!("no verb of this name; there are {}", all.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn options_of_the_command_stay_with_the_command() {
+        let parsed = Arguments::try_parse_from([
+            "portcullis",
+            "run",
+            "--workspace",
+            ".",
+            "--",
+            "ls",
+            "--json",
+            "-v",
+        ]);
+        let Command::Run(run) = parsed.unwrap().command else {
+            panic!("not run");
+        };
+        assert_eq!(run.output.ending(), Ending::Summary);
+        assert_eq!(run.command, ["ls", "--json", "-v"]);
+    }
+}

@@ -1,0 +1,273 @@
+//! What a session reaches, from the command line: roots sealed in an embedded warden, and orders
+//! to mint on them.
+
+use crate::args::Reach;
+use portcullis_client::{Control, Error, MintOrder, Pattern};
+use portcullis_protocol::authority::{RootId, Scope};
+use portcullis_protocol::control::Sealed;
+use portcullis_protocol::limits::{LABEL_BYTES_MAX, REASON_BYTES_MAX};
+use portcullis_protocol::path::{Label, RelPath, escape};
+use portcullis_protocol::verb::VerbSet;
+use portcullis_warden::{Config, Embedded, GateExecutable};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A warden in this process, and a control connection to it.
+#[derive(Debug)]
+pub(crate) struct Broker {
+    pub(crate) control: Control,
+    /// Sessions end with it.
+    _warden: Embedded,
+}
+
+/// Why there is no session.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReachError {
+    /// No directory was named.
+    #[error(
+        "nothing ran: a worker reaches nothing that is not named: add --workspace DIR (what the \
+         work is about) or --read DIR, for example `--workspace .`"
+    )]
+    NoRoot,
+    /// The warden did not start.
+    #[error("nothing ran: {0}")]
+    Warden(String),
+    /// The warden refused.
+    #[error("{0}")]
+    Refused(#[from] Error),
+    /// A pattern cannot be shown, so no rule can be named after it.
+    #[error("nothing ran: {option} `{pattern}`: {why}")]
+    Pattern {
+        /// `--deny` or `--hide`.
+        option: &'static str,
+        /// The pattern.
+        pattern: String,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Broker {
+    /// Starts a warden. Signals the caller waits for must be blocked before, because it has
+    /// threads.
+    pub(crate) fn start(gate: Option<&Path>) -> Result<Self, ReachError> {
+        let gate = gate.map_or(GateExecutable::Beside, |path| {
+            GateExecutable::At(path.to_path_buf())
+        });
+        let config = Config {
+            gate,
+            ..Config::default()
+        };
+        let warden = Embedded::start(config).map_err(|e| ReachError::Warden(e.to_string()))?;
+        let socket = warden
+            .connect()
+            .map_err(|e| ReachError::Warden(e.to_string()))?;
+        Ok(Self {
+            control: Control::new(socket)?,
+            _warden: warden,
+        })
+    }
+}
+
+/// A root of the session.
+#[derive(Debug)]
+pub(crate) struct SealedRoot {
+    /// As it was named.
+    pub(crate) given: PathBuf,
+    /// Its name in the session.
+    pub(crate) label: Label,
+    /// What the warden says of it.
+    pub(crate) sealed: Sealed,
+}
+
+impl SealedRoot {
+    /// Where it is.
+    pub(crate) fn location(&self) -> PathBuf {
+        let bytes = self.sealed.location.as_bytes();
+        Path::new("/").join(OsStr::from_bytes(bytes))
+    }
+}
+
+/// Roots and rules, to mint sessions from.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    pub(crate) roots: Vec<SealedRoot>,
+    denies: Vec<Rule>,
+    hides: Vec<Rule>,
+    excepts: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Rule {
+    name: String,
+    pattern: Vec<u8>,
+}
+
+/// What `--hide` becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hiding {
+    /// What it says: for a worker.
+    Hidden,
+    /// A denial that shows its name: for the person who asks why.
+    Shown,
+}
+
+impl Ground {
+    /// Seals every directory.
+    pub(crate) fn seal(broker: &mut Broker, reach: &Reach) -> Result<Self, ReachError> {
+        if reach.workspace.is_empty() && reach.read.is_empty() {
+            return Err(ReachError::NoRoot);
+        }
+        let denies = rules("--deny", &reach.deny)?;
+        let hides = rules("--hide", &reach.hide)?;
+        let mut taken = BTreeSet::new();
+        let mut roots: Vec<SealedRoot> = Vec::new();
+        let workspaces = reach.workspace.iter().map(|path| (path, Scope::Workspace));
+        let reads = reach.read.iter().map(|path| (path, Scope::External));
+        for (path, scope) in workspaces.chain(reads) {
+            let wanted = if roots.is_empty() && scope == Scope::Workspace {
+                "workspace".to_owned()
+            } else {
+                name_of(path)
+            };
+            let label = free_label(&wanted, &mut taken);
+            let sealed = broker.control.seal_path(path, label.clone(), scope)?;
+            roots.push(SealedRoot {
+                given: path.clone(),
+                label,
+                sealed,
+            });
+        }
+        Ok(Self {
+            roots,
+            denies,
+            hides,
+            excepts: reach.except.clone(),
+        })
+    }
+
+    /// An order for one session on all of it.
+    pub(crate) fn order(&self, request: &str, hiding: Hiding) -> MintOrder {
+        let owner = format!("uid {}", rustix::process::getuid().as_raw());
+        let mut order = MintOrder::new(owner).request(request);
+        for root in &self.roots {
+            let id = root.sealed.root;
+            order = order.root(id, Some(root.label.clone()));
+            order = order.grant(id, RelPath::root(), VerbSet::READING);
+        }
+        let first = self.roots.first().map(|root| root.sealed.root);
+        let reason = "given on the command line";
+        for rule in &self.denies {
+            order = order.deny(&rule.name, reason, VerbSet::READING, rule.pattern(first));
+        }
+        for rule in &self.hides {
+            let pattern = rule.pattern(first);
+            order = match hiding {
+                Hiding::Hidden => order.hide(&rule.name, reason, pattern),
+                Hiding::Shown => order.deny(&rule.name, reason, VerbSet::READING, pattern),
+            };
+        }
+        self.excepts
+            .iter()
+            .fold(order, |order, name| order.except(name))
+    }
+
+    /// Whether a rule of this name hides.
+    pub(crate) fn hides(&self, name: &str) -> bool {
+        self.hides.iter().any(|rule| rule.name == name)
+    }
+}
+
+impl Rule {
+    fn pattern(&self, first: Option<RootId>) -> Pattern {
+        match first {
+            Some(root) if self.pattern.contains(&b'/') => {
+                Pattern::below(root, self.pattern.as_slice())
+            }
+            Some(_) | None => Pattern::anywhere(self.pattern.as_slice()),
+        }
+    }
+}
+
+fn rules(option: &'static str, patterns: &[std::ffi::OsString]) -> Result<Vec<Rule>, ReachError> {
+    let rule = |given: &std::ffi::OsString| {
+        let pattern = given.as_bytes().to_vec();
+        let name = format!("{option} {}", escape(&pattern));
+        let refuse = |why: String| ReachError::Pattern {
+            option,
+            pattern: escape(&pattern),
+            why,
+        };
+        if pattern.is_empty() {
+            return Err(refuse("the empty pattern matches nothing".to_owned()));
+        }
+        if name.len() > REASON_BYTES_MAX {
+            return Err(refuse(format!("longer than {REASON_BYTES_MAX} bytes")));
+        }
+        Ok(Rule { name, pattern })
+    };
+    patterns.iter().map(rule).collect()
+}
+
+/// The name of a directory, for its label.
+fn name_of(path: &Path) -> String {
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    real.file_name()
+        .map_or_else(|| "root".to_owned(), |name| escape(name.as_bytes()))
+}
+
+/// `wanted`, shortened and numbered until it is a label that is not taken.
+fn free_label(wanted: &str, taken: &mut BTreeSet<String>) -> Label {
+    let mut number = 1_u32;
+    loop {
+        let tail = if number == 1 {
+            String::new()
+        } else {
+            format!("-{number}")
+        };
+        let mut text = String::new();
+        for c in wanted.chars() {
+            if text.len() + c.len_utf8() + tail.len() > LABEL_BYTES_MAX {
+                break;
+            }
+            text.push(c);
+        }
+        text.push_str(&tail);
+        number = number.saturating_add(1);
+        if taken.contains(&text) {
+            continue;
+        }
+        // What `escape` gives is printable and a file name has no slash: only `.` and `..` are
+        // no labels, and no directory's real name is one of them.
+        if let Ok(label) = Label::new(text.clone()) {
+            taken.insert(text);
+            return label;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_unique_and_fit() {
+        let mut taken = BTreeSet::new();
+        let mut label = |text: &str| free_label(text, &mut taken).as_str().to_owned();
+        assert_eq!(label("docs"), "docs");
+        assert_eq!(label("docs"), "docs-2");
+        let long = "x".repeat(300);
+        assert_eq!(label(&long).len(), LABEL_BYTES_MAX);
+        assert!(label(&long).ends_with("-2"));
+    }
+
+    #[test]
+    fn rules_are_named_by_their_option() {
+        let rules = rules("--hide", &["a/*.key".into()]).unwrap();
+        assert_eq!(rules[0].name, "--hide a/*.key");
+        assert!(super::rules("--hide", &["x".repeat(300).into()]).is_err());
+        assert!(super::rules("--hide", &["".into()]).is_err());
+    }
+}

@@ -1,0 +1,41 @@
+//! Signals to `run` are for its worker.
+
+use crate::sys::{self, Sender};
+use crate::worker::{Handle, Keys};
+use rustix::io::Errno;
+use rustix::process::Signal;
+
+const FORWARDED: [(libc::c_int, Signal); 4] = [
+    (libc::SIGINT, Signal::INT),
+    (libc::SIGTERM, Signal::TERM),
+    (libc::SIGHUP, Signal::HUP),
+    (libc::SIGQUIT, Signal::QUIT),
+];
+
+fn numbers() -> [libc::c_int; 4] {
+    FORWARDED.map(|(number, _)| number)
+}
+
+/// Keeps them from ending this process, in this thread and those it starts.
+pub(super) fn block() -> Result<(), Errno> {
+    sys::block_signals(&numbers())
+}
+
+/// Starts a thread that passes each on to the worker. A key on the terminal has already reached a
+/// worker in its foreground group, and is not sent twice.
+pub(super) fn forward(worker: Handle, keys: Keys) {
+    std::thread::spawn(move || {
+        while let Ok((number, sender)) = sys::wait_for_signal(&numbers()) {
+            if sender == Sender::Kernel && keys == Keys::Reach {
+                continue;
+            }
+            let signal = FORWARDED.iter().find(|(known, _)| *known == number);
+            if let Some((_, signal)) = signal {
+                match worker.signal(*signal) {
+                    // A worker that has ended needs no signal.
+                    Ok(()) | Err(_) => {}
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,327 @@
+//! What a run says at its end: what was done, what was changed, what was refused and by which rule.
+
+use super::boundaries;
+use crate::args::Ending;
+use crate::reach::SealedRoot;
+use crate::worker::Report;
+use portcullis_protocol::control::{Minted, Over, OverCause};
+use portcullis_protocol::ledger::{RefusalNote, Tally};
+use portcullis_protocol::path::escape;
+use portcullis_protocol::refusal::Refusal;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Runtime directories that every worker reads directly.
+const RUNTIME: [&str; 4] = ["/usr", "/bin", "/sbin", "/lib"];
+
+/// Everything there is to say.
+#[derive(Debug)]
+pub(super) struct Summary {
+    pub(super) command: Vec<OsString>,
+    pub(super) code: u8,
+    pub(super) roots: Vec<SealedRoot>,
+    pub(super) runtime: Vec<PathBuf>,
+    pub(super) minted: Minted,
+    pub(super) report: Report,
+    pub(super) over: Option<Over>,
+    pub(super) troubles: Vec<String>,
+}
+
+/// Equal refusals, counted.
+struct Refused<'a> {
+    note: &'a RefusalNote,
+    times: u64,
+}
+
+impl Summary {
+    /// The command's exit code.
+    pub(super) const fn code(&self) -> u8 {
+        self.code
+    }
+
+    /// Writes it to standard error.
+    pub(super) fn print(&self, ending: Ending) {
+        match ending {
+            Ending::Quiet => {}
+            Ending::Json => eprintln!("{}", self.json()),
+            Ending::Summary => self.print_lines(&self.lines()),
+            Ending::Verbose => {
+                let mut lines = self.lines();
+                lines.extend(self.boundary_lines());
+                self.print_lines(&lines);
+            }
+        }
+    }
+
+    fn print_lines(&self, lines: &[String]) {
+        for line in lines {
+            eprintln!("portcullis: {line}");
+        }
+    }
+
+    fn tally(&self) -> Option<Tally> {
+        self.over.as_ref().and_then(|over| over.tally)
+    }
+
+    fn refusals(&self) -> Vec<Refused<'_>> {
+        let mut all: Vec<Refused<'_>> = Vec::new();
+        for note in self.over.iter().flat_map(|over| over.refusals.as_slice()) {
+            match all.iter_mut().find(|known| known.note == note) {
+                Some(known) => known.times += 1,
+                None => all.push(Refused { note, times: 1 }),
+            }
+        }
+        all
+    }
+
+    /// Refusals that were counted but not told one by one.
+    fn refusals_left_out(&self) -> u64 {
+        let told = self
+            .over
+            .as_ref()
+            .map_or(0, |over| over.refusals.as_slice().len());
+        self.tally().map_or(0, |tally| {
+            tally
+                .refused
+                .saturating_sub(told.try_into().unwrap_or(u64::MAX))
+        })
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![match self.tally() {
+            Some(tally) => format!("nothing was changed; {}", done(&tally)),
+            None => "nothing was changed; how much was read is not known, because the session \
+                     ended before it could be told"
+                .to_owned(),
+        }];
+        for refused in self.refusals() {
+            lines.push(refusal_line(&refused));
+        }
+        match self.refusals_left_out() {
+            0 => {}
+            more => lines.push(format!("and {more} more refusals, which were not kept")),
+        }
+        if let Some(over) = &self.over {
+            lines.extend(over_line(over));
+        }
+        for (label, path) in self.readable_directly() {
+            lines.push(format!(
+                "root `{label}` and the runtime path {path} overlap: the worker could read what is \
+                 in both directly, without its session"
+            ));
+        }
+        lines.extend(self.troubles.iter().cloned());
+        lines
+    }
+
+    fn boundary_lines(&self) -> Vec<String> {
+        let enforced = boundaries::enforced(&self.report);
+        let gaps = boundaries::gaps(&self.report);
+        let kept = enforced
+            .iter()
+            .map(|b| format!("kept out: {} ({}; {})", b.what, b.name, b.by));
+        let open = gaps
+            .iter()
+            .map(|gap| format!("not kept out: {} ({})", gap.what, gap.name));
+        kept.chain(open).collect()
+    }
+
+    /// Roots that overlap what the worker reads without a session.
+    fn readable_directly(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        let given = self.runtime.iter().map(PathBuf::as_path);
+        for path in RUNTIME.iter().map(Path::new).chain(given) {
+            let Ok(runtime) = path.canonicalize() else {
+                continue;
+            };
+            for root in &self.roots {
+                let place = root.location();
+                let entry = (
+                    root.label.to_string(),
+                    escape(runtime.as_os_str().as_bytes()),
+                );
+                let overlaps = place.starts_with(&runtime) || runtime.starts_with(&place);
+                if overlaps && !found.contains(&entry) {
+                    found.push(entry);
+                }
+            }
+        }
+        found
+    }
+
+    fn json(&self) -> Value {
+        let refusals: Vec<Value> = self.refusals().iter().map(refusal_json).collect();
+        let boundaries: Vec<Value> = boundaries::enforced(&self.report)
+            .iter()
+            .map(|b| json!({"name": b.name, "what": b.what, "by": b.by, "state": "enforced"}))
+            .collect();
+        let gaps: Vec<Value> = boundaries::gaps(&self.report)
+            .iter()
+            .map(|gap| json!({"name": gap.name, "what": gap.what}))
+            .collect();
+        let direct: Vec<Value> = self
+            .readable_directly()
+            .into_iter()
+            .map(|(label, path)| json!({"root": label, "runtime": path}))
+            .collect();
+        json!({
+            "version": 1,
+            "command": self.command.iter().map(|c| escape(c.as_bytes())).collect::<Vec<_>>(),
+            "exit_code": self.code,
+            "changed": "unchanged",
+            "session": self.minted.session.0,
+            "ended": self.over.as_ref().map(|over| cause_name(over.cause)),
+            "note": self.over.as_ref().and_then(|o| o.note.as_ref()).map(ToString::to_string),
+            "did": self.tally().map(|tally| tally_json(&tally)),
+            "refusals": refusals,
+            "refusals_left_out": self.refusals_left_out(),
+            "roots": self.roots.iter().map(root_json).collect::<Vec<_>>(),
+            "merged": self.minted.merged.as_slice().iter().map(|merged| json!({
+                "inner": merged.inner.0, "outer": merged.outer.0,
+                "prefix": merged.prefix.to_string(),
+            })).collect::<Vec<_>>(),
+            "readable_directly": direct,
+            "boundaries": boundaries,
+            "gaps": gaps,
+            "worker": report_json(&self.report),
+            "troubles": self.troubles,
+        })
+    }
+}
+
+fn done(tally: &Tally) -> String {
+    let parts = [
+        (tally.stats, "stat"),
+        (tally.reads, "read"),
+        (tally.lists, "list"),
+        (tally.searches, "search"),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let listed = if parts.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", parts.join(", "))
+    };
+    format!(
+        "{}{listed}, {} of content, {} refused",
+        counted(tally.requests, "request"),
+        bytes(tally.bytes),
+        tally.refused
+    )
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Whole units, rounded down to a tenth.
+fn bytes(count: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    for (unit, name) in UNITS {
+        if count >= unit {
+            return format!("{}.{} {name}", count / unit, (count % unit) * 10 / unit);
+        }
+    }
+    counted(count, "byte")
+}
+
+/// The words of a refusal are the protocol's own; only the rule and the option that changes it are
+/// added here.
+fn refusal_line(refused: &Refused<'_>) -> String {
+    let note = refused.note;
+    let mut refusal = Refusal::new(note.code);
+    refusal.verb = note.verb;
+    refusal.object.clone_from(&note.object);
+    let text = refusal.to_string();
+    let mut line = text
+        .strip_prefix("nothing was changed: ")
+        .unwrap_or(&text)
+        .to_owned();
+    if let Some(rule) = &note.rule {
+        line.push_str(&format!(" (rule {rule}"));
+        if rule.as_str().starts_with("builtin:") {
+            line.push_str(&format!("; here: --except {rule}"));
+        }
+        line.push(')');
+    }
+    match refused.times {
+        1 => line,
+        times => format!("{times} times: {line}"),
+    }
+}
+
+fn refusal_json(refused: &Refused<'_>) -> Value {
+    let note = refused.note;
+    json!({
+        "verb": note.verb.map(|verb| verb.name()),
+        "object": note.object.as_ref().map(|object| escape(object.as_slice())),
+        "code": note.code.name(),
+        "rule": note.rule.as_ref().map(ToString::to_string),
+        "times": refused.times,
+    })
+}
+
+fn over_line(over: &Over) -> Option<String> {
+    let line = match over.cause {
+        OverCause::WorkerLeft => None,
+        OverCause::WorkerMisbehaved => Some("the worker broke the protocol or did not read"),
+        OverCause::Revoked => Some("the session was ended before its gate could take its leave"),
+        OverCause::GateDied => Some("the gate died; what it had been asked was not answered"),
+    };
+    match (line, &over.note) {
+        (None, None) => None,
+        (Some(line), None) => Some(line.to_owned()),
+        (Some(line), Some(note)) => Some(format!("{line}: {note}")),
+        (None, Some(note)) => Some(note.to_string()),
+    }
+}
+
+const fn cause_name(cause: OverCause) -> &'static str {
+    match cause {
+        OverCause::WorkerLeft => "worker_left",
+        OverCause::WorkerMisbehaved => "worker_misbehaved",
+        OverCause::Revoked => "revoked",
+        OverCause::GateDied => "gate_died",
+    }
+}
+
+fn tally_json(tally: &Tally) -> Value {
+    json!({
+        "requests": tally.requests,
+        "stats": tally.stats,
+        "reads": tally.reads,
+        "lists": tally.lists,
+        "searches": tally.searches,
+        "refused": tally.refused,
+        "bytes": tally.bytes,
+    })
+}
+
+fn root_json(root: &SealedRoot) -> Value {
+    json!({
+        "id": root.sealed.root.0,
+        "label": root.label.as_str(),
+        "given": escape(root.given.as_os_str().as_bytes()),
+        "location": escape(root.location().as_os_str().as_bytes()),
+    })
+}
+
+fn report_json(report: &Report) -> Value {
+    json!({
+        "landlock_abi": report.landlock_abi,
+        "landlock_handled": report.landlock_handled,
+        "landlock_rules": report.landlock_rules,
+        "runtime_absent": report.runtime_absent,
+        "seccomp_instructions": report.seccomp_instructions,
+        "seccomp_mode": report.seccomp_mode,
+        "no_new_privs": report.no_new_privs,
+        "capabilities": report.capabilities,
+        "probes_made": report.probes.len(),
+    })
+}

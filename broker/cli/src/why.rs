@@ -1,0 +1,163 @@
+//! `portcullis why`: what a worker would be told, and, for the person who asks, the truth.
+
+use crate::args::{Form, WhyArguments};
+use crate::reach::{Broker, Ground, Hiding, ReachError};
+use portcullis_client::{Error, ask};
+use portcullis_protocol::path::escape;
+use portcullis_protocol::refusal::Refusal;
+use portcullis_protocol::session::{Verdict, Why};
+use serde_json::{Value, json};
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+
+/// Exit code: a worker would be refused.
+const REFUSED: u8 = 77;
+
+/// What a worker would be told, and whether that is the whole truth.
+struct Answer {
+    told: Verdict,
+    truth: Truth,
+    /// The session's roots, by number. Roots that lie in others are merged by the warden, so these
+    /// are not those of the command line.
+    labels: Vec<String>,
+}
+
+enum Truth {
+    AsTold,
+    /// It is hidden, by the rule of this name.
+    Hidden(String),
+}
+
+/// Asks.
+pub(crate) fn why(arguments: &WhyArguments) -> ExitCode {
+    match answer(arguments) {
+        Ok(answer) => {
+            match arguments.form() {
+                Form::Json => println!("{}", answer.json(arguments)),
+                Form::Text => answer.print(arguments),
+            }
+            match answer.told {
+                Verdict::Allowed { .. } => ExitCode::SUCCESS,
+                Verdict::Refused(_) => ExitCode::from(REFUSED),
+            }
+        }
+        Err(error) => {
+            match arguments.form() {
+                Form::Json => println!("{}", json!({"version": 1, "error": error.to_string()})),
+                Form::Text => eprintln!("portcullis: {error}"),
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn answer(arguments: &WhyArguments) -> Result<Answer, ReachError> {
+    let mut broker = Broker::start(arguments.reach.gate.as_deref())?;
+    let ground = Ground::seal(&mut broker, &arguments.reach)?;
+    let selector = ask::selector(arguments.path.as_bytes())?;
+    let question = ask::why(arguments.verb, selector);
+    let (told, labels) = verdict(&mut broker, &ground, Hiding::Hidden, &question)?;
+    // A second session, because the first must not be able to tell even its owner what it hides:
+    // whatever can be asked of a worker's session, a worker can ask.
+    let (shown, _) = verdict(&mut broker, &ground, Hiding::Shown, &question)?;
+    let truth = match &shown {
+        Verdict::Refused(refusal) if shown != told => match &refusal.rule {
+            Some(rule) if ground.hides(rule.name.as_str()) => Truth::Hidden(rule.name.to_string()),
+            Some(_) | None => Truth::AsTold,
+        },
+        Verdict::Refused(_) | Verdict::Allowed { .. } => Truth::AsTold,
+    };
+    Ok(Answer {
+        told,
+        truth,
+        labels,
+    })
+}
+
+fn verdict(
+    broker: &mut Broker,
+    ground: &Ground,
+    hiding: Hiding,
+    question: &Why,
+) -> Result<(Verdict, Vec<String>), Error> {
+    let order = ground.order("portcullis why", hiding);
+    let (_, mut session) = broker.control.mint(&order)?;
+    let identity = session.whoami()?;
+    let verdict = session.why(question)?;
+    drop(session);
+    // The gate sees its socket close and takes its leave; the warden ends with this process.
+    let labels = identity.roots.as_slice().iter();
+    Ok((verdict, labels.map(|root| root.label.to_string()).collect()))
+}
+
+impl Answer {
+    fn print(&self, arguments: &WhyArguments) {
+        let verb = arguments.verb;
+        let path = escape(arguments.path.as_bytes());
+        match &self.told {
+            Verdict::Allowed { grant, binding } => {
+                let root = self.label(usize::from(binding.root.0));
+                let kind = binding.observation.kind.name();
+                println!("allowed: {verb} `{path}`");
+                println!("  object: /{root}/{} ({kind})", binding.path);
+                let granted = self.label(usize::from(grant.root.0));
+                println!(
+                    "  by: the grant of {} on /{granted}/{}",
+                    grant.verbs, grant.prefix
+                );
+            }
+            Verdict::Refused(refusal) => match &self.truth {
+                Truth::AsTold => println!("refused: {refusal}"),
+                Truth::Hidden(rule) => {
+                    println!("a worker is told: {refusal}");
+                    println!("in truth: it is hidden by {rule}");
+                }
+            },
+        }
+    }
+
+    fn json(&self, arguments: &WhyArguments) -> Value {
+        let told = match &self.told {
+            Verdict::Allowed { grant, binding } => json!({
+                "verdict": "allowed",
+                "root": self.label(usize::from(binding.root.0)),
+                "path": binding.path.to_string(),
+                "kind": binding.observation.kind.name(),
+                "grant": {
+                    "root": self.label(usize::from(grant.root.0)),
+                    "prefix": grant.prefix.to_string(),
+                    "verbs": grant.verbs.iter().map(|verb| verb.name()).collect::<Vec<_>>(),
+                },
+            }),
+            Verdict::Refused(refusal) => refused(refusal),
+        };
+        let hidden = match &self.truth {
+            Truth::AsTold => None,
+            Truth::Hidden(rule) => Some(rule),
+        };
+        json!({
+            "version": 1,
+            "verb": arguments.verb.name(),
+            "asked": escape(arguments.path.as_bytes()),
+            "worker_is_told": told,
+            "hidden_by": hidden,
+        })
+    }
+
+    fn label(&self, number: usize) -> String {
+        let known = self.labels.get(number).cloned();
+        known.unwrap_or_else(|| format!("#{number}"))
+    }
+}
+
+fn refused(refusal: &Refusal) -> Value {
+    json!({
+        "verdict": "refused",
+        "code": refusal.code.name(),
+        "rule": refusal.rule.as_ref().map(|rule| json!({
+            "name": rule.name.as_str(), "reason": rule.reason.as_str(),
+        })),
+        "note": refusal.note.as_ref().map(ToString::to_string),
+        "message": refusal.to_string(),
+    })
+}

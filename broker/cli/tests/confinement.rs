@@ -1,0 +1,265 @@
+//! A worker against the real kernel. Every attempt is made twice: unconfined, where it must
+//! succeed, and confined, where it must fail as the table says. Passes as root and as any user.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail the test that calls them"
+)]
+
+use portcullis_cli::worker::{self, LaunchError, Report, Worker};
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const EACCES: u8 = 13;
+const EPERM: u8 = 1;
+const ENOENT: u8 = 2;
+const ENOSYS: u8 = 38;
+
+fn portcullis() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_portcullis"))
+}
+
+fn attack() -> PathBuf {
+    portcullis().with_file_name("examples").join("attack")
+}
+
+fn unconfined(arguments: &[&str]) -> u8 {
+    let status = Command::new(attack()).args(arguments).status().unwrap();
+    u8::try_from(status.code().unwrap()).unwrap()
+}
+
+fn worker(command: Vec<OsString>, runtime: Vec<PathBuf>) -> (Worker, OwnedFd) {
+    let (session, other) = portcullis_transport::pair().unwrap();
+    let worker = Worker {
+        command,
+        environment: Vec::new(),
+        runtime,
+        tool: None,
+        session,
+        launcher: portcullis(),
+    };
+    (worker, other)
+}
+
+fn launch(command: Vec<OsString>, runtime: Vec<PathBuf>) -> Result<(u8, Report), LaunchError> {
+    let (worker, _other) = worker(command, runtime);
+    let running = worker::launch(worker)?;
+    let report = running.report().clone();
+    let private = running.private().to_owned();
+    let ended = running.wait().unwrap();
+    assert!(ended.troubles.is_empty(), "{:?}", ended.troubles);
+    assert!(!private.exists(), "the private directory is removed");
+    Ok((ended.code, report))
+}
+
+fn confined(arguments: &[&str]) -> u8 {
+    let mut command = vec![attack().into_os_string()];
+    command.extend(arguments.iter().map(OsString::from));
+    launch(command, Vec::new()).unwrap().0
+}
+
+fn shell(script: &str) -> u8 {
+    let command = ["sh", "-c", script].map(OsString::from).to_vec();
+    launch(command, Vec::new()).unwrap().0
+}
+
+/// A directory of the user with a file in it, gone when dropped.
+struct Home(PathBuf);
+
+impl Home {
+    fn new(name: &str) -> Self {
+        let pid = std::process::id();
+        let path = std::env::temp_dir().join(format!("portcullis-test-{pid}-{name}"));
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("file"), b"secret").unwrap();
+        Self(path)
+    }
+
+    fn file(&self) -> String {
+        self.at("file")
+    }
+
+    fn at(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+/// Unconfined it succeeds, confined it fails with `expected`.
+fn refuses(expected: u8, arguments: &[&str]) {
+    assert_eq!(unconfined(arguments), 0, "control of {arguments:?}");
+    assert_eq!(confined(arguments), expected, "{arguments:?}");
+}
+
+#[test]
+fn files_of_the_user_are_out_of_reach() {
+    let home = Home::new("files");
+    refuses(EACCES, &["read", &home.file()]);
+    refuses(EACCES, &["list", home.0.to_str().unwrap()]);
+    refuses(EACCES, &["create", &home.at("new")]);
+    std::fs::remove_file(home.at("new")).unwrap();
+    assert_eq!(confined(&["create", &home.at("new")]), EACCES);
+    assert!(!Path::new(&home.at("new")).exists());
+    refuses(EACCES, &["truncate", &home.file()]);
+    assert_eq!(confined(&["remove", &home.file()]), EACCES);
+    assert_eq!(unconfined(&["remove", &home.file()]), 0);
+    refuses(EACCES, &["read", "/etc/passwd"]);
+    refuses(EACCES, &["read", "/proc/self/maps"]);
+    refuses(EACCES, &["list", "/"]);
+}
+
+#[test]
+fn metadata_of_files_cannot_be_changed_or_watched() {
+    let home = Home::new("metadata");
+    let (file, directory) = (home.file(), home.0.to_str().unwrap().to_owned());
+    for name in ["chmod", "chown", "times", "handle"] {
+        refuses(EPERM, &[name, &file]);
+    }
+    refuses(EPERM, &["watch", &directory]);
+    if unconfined(&["setxattr", &file]) == 0 {
+        refuses(EPERM, &["setxattr", &file]);
+        refuses(ENOSYS, &["getxattr", &file]);
+    }
+}
+
+#[test]
+fn a_runtime_file_of_the_same_user_can_be_read_but_not_changed() {
+    let home = Home::new("runtime");
+    let file = home.file();
+    let inside = |name: &str| {
+        let command = vec![attack().into(), name.into(), file.clone().into()];
+        launch(command, vec![home.0.clone()]).unwrap().0
+    };
+    assert_eq!(inside("read"), 0);
+    for (name, expected) in [
+        ("fchmod", EPERM),
+        ("lease", EPERM),
+        ("flags", EPERM),
+        ("create", EACCES),
+    ] {
+        assert_eq!(unconfined(&[name, &file]), 0, "control of {name}");
+        assert_eq!(inside(name), expected, "{name}");
+    }
+}
+
+#[test]
+fn local_services_and_networks_are_out_of_reach() {
+    let home = Home::new("sockets");
+    let path = home.at("service");
+    let _listener = UnixListener::bind(&path).unwrap();
+    refuses(EPERM, &["connect", &path]);
+    for family in [libc::AF_UNIX, libc::AF_INET] {
+        refuses(EPERM, &["socket", &family.to_string()]);
+    }
+    refuses(EPERM, &["udp"]);
+    refuses(EPERM, &["datagram-pair"]);
+    assert_eq!(
+        confined(&["stream-pair"]),
+        0,
+        "pairs of its own are harmless"
+    );
+}
+
+#[test]
+fn other_processes_are_out_of_reach() {
+    let mut other = Command::new("sleep").arg("600").spawn().unwrap();
+    let pid = other.id().to_string();
+    for name in ["memory", "kill", "limit", "priority", "trace"] {
+        refuses(EPERM, &[name, &pid]);
+    }
+    // The kernel looks at the low half of the command only, and so does the filter.
+    assert_eq!(confined(&["owner-signal", &pid]), EPERM);
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+#[test]
+fn the_rest_of_the_kernel_is_out_of_reach() {
+    for name in [
+        "io-uring",
+        "namespace",
+        "clone-namespace",
+        "mount",
+        "keyring",
+        "shared-memory",
+    ] {
+        refuses(EPERM, &[name]);
+    }
+    refuses(EPERM, &["personality"]);
+}
+
+#[test]
+fn ordinary_programs_work() {
+    assert_eq!(confined(&["threads"]), 0);
+    assert_eq!(
+        shell("echo hi > file && cat file >/dev/null && mkdir d && mv file d && rm -r d"),
+        0
+    );
+    assert_eq!(
+        shell("test \"$PWD\" = \"$HOME\" && test \"$HOME\" = \"$TMPDIR\""),
+        0
+    );
+    assert_eq!(
+        shell("mkfifo f && (echo x > f &) && read x < f && test $x = x"),
+        0
+    );
+    assert_eq!(shell("ls /usr/bin | head -3 | sort | wc -l >/dev/null"), 0);
+    assert_eq!(shell("exit 42"), 42);
+    assert_eq!(shell("kill -TERM $$"), 128 + 15);
+    assert_eq!(shell("umask | grep -q 0077 && test $(ulimit -c) = 0"), 0);
+}
+
+#[test]
+fn nothing_of_the_caller_is_inherited() {
+    assert_eq!(confined(&["environment", "CARGO_MANIFEST_DIR"]), ENOENT);
+    assert_eq!(confined(&["environment", "PORTCULLIS_SOCKET_FD"]), 0);
+    // The control leaves descriptor 9 open across exec.
+    let attack = attack();
+    let script = format!(
+        "exec 9</dev/null; exec {} descriptors 0,1,2",
+        attack.display()
+    );
+    let control = Command::new("sh").args(["-c", &script]).status().unwrap();
+    assert_eq!(control.code(), Some(0), "an extra descriptor is seen");
+    assert_eq!(
+        confined(&["descriptors", "0,1,2"]),
+        9,
+        "EBADF: there is none"
+    );
+}
+
+#[test]
+fn the_report_is_observed_and_whole() {
+    let (code, report) = launch(vec!["true".into()], Vec::new()).unwrap();
+    assert_eq!(code, 0);
+    assert!(report.is_whole(), "{report:?}");
+    assert!(
+        report.landlock_rules >= 5 && report.probes.len() >= 8,
+        "{report:?}"
+    );
+}
+
+#[test]
+fn what_cannot_run_is_told_apart() {
+    let failed = |name: &str| {
+        launch(vec![name.into()], Vec::new())
+            .unwrap_err()
+            .exit_code()
+    };
+    assert_eq!(failed("no-such-command"), worker::NOT_FOUND);
+    assert_eq!(failed("/no/such/file"), worker::NOT_FOUND);
+    assert_eq!(failed("/etc/passwd"), worker::NOT_EXECUTABLE);
+    let home = Home::new("runtime-path");
+    let root = launch(vec!["true".into()], vec!["/".into()]).unwrap_err();
+    assert_eq!(root.exit_code(), worker::NOT_CONFINED);
+    let holds = launch(vec!["true".into()], vec![std::env::temp_dir()]).unwrap_err();
+    assert_eq!(holds.exit_code(), worker::NOT_CONFINED);
+    drop(home);
+}

@@ -1,0 +1,168 @@
+//! What the built-in denials cover, and what they leave alone.
+
+use super::*;
+use globset::{GlobBuilder, GlobMatcher};
+use proptest::prelude::*;
+
+fn matcher(pattern: &str) -> GlobMatcher {
+    GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .build()
+        .unwrap()
+        .compile_matcher()
+}
+
+/// Whether a row covers a path, the way a gate reads patterns: any trailing part of any
+/// beginning of the path.
+fn covering(path: &str) -> Vec<String> {
+    let names: Vec<_> = path.split('/').collect();
+    let mut rules: Vec<_> = denials([])
+        .unwrap()
+        .into_iter()
+        .filter(|denial| match &denial.target {
+            DenialTarget::Pattern { pattern, .. } => {
+                let matcher = matcher(std::str::from_utf8(pattern.as_slice()).unwrap());
+                (1..=names.len())
+                    .any(|end| (0..end).any(|start| matcher.is_match(names[start..end].join("/"))))
+            }
+            DenialTarget::Object { .. } => false,
+        })
+        .map(|denial| denial.rule.name.as_str().to_owned())
+        .collect();
+    rules.dedup();
+    rules
+}
+
+#[test]
+fn secrets_are_covered_by_the_rule_of_their_kind() {
+    for (path, rule) in [
+        ("home/u/.ssh/config", "builtin:ssh"),
+        ("deploy/id_ed25519", "builtin:ssh"),
+        ("certs/server.key", "builtin:key-files"),
+        ("certs/server.pem", "builtin:key-files"),
+        (".gnupg/private-keys-v1.d/x", "builtin:gnupg"),
+        ("home/u/.aws/credentials", "builtin:cloud"),
+        (".aws/sso/cache/token.json", "builtin:cloud"),
+        (".config/gcloud/credentials.db", "builtin:cloud"),
+        (".kube/config", "builtin:cluster"),
+        (".docker/config.json", "builtin:cluster"),
+        (".npmrc", "builtin:packages"),
+        (".cargo/credentials.toml", "builtin:packages"),
+        (".config/gh/hosts.yml", "builtin:git-credentials"),
+        (".netrc", "builtin:passwords"),
+        ("_netrc", "builtin:passwords"),
+        (".pgpass", "builtin:passwords"),
+        ("app/.env", "builtin:env"),
+        ("app/.env.production", "builtin:env"),
+        ("app/.env.example.local", "builtin:env"),
+        ("app/.env.exam", "builtin:env"),
+        ("app/.env.", "builtin:env"),
+    ] {
+        assert_eq!(covering(path), [rule], "{path}");
+    }
+}
+
+#[test]
+fn ordinary_files_are_not_covered() {
+    for path in [
+        "app/.env.example",
+        "app/.env.sample",
+        "app/.env.template",
+        "app/.env.dist",
+        "app/.env.defaults",
+        "app/.environment",
+        "app/env",
+        "src/key.rs",
+        "keys/id_ed25519.pub",
+        ".aws/config",
+        ".cargo/config.toml",
+        ".docker/Dockerfile",
+        "docs/ssh.md",
+        ".git/config",
+    ] {
+        assert_eq!(covering(path), Vec::<String>::new(), "{path}");
+    }
+}
+
+#[test]
+fn patterns_are_lower_case_and_compile() {
+    for denial in denials([]).unwrap() {
+        let DenialTarget::Pattern { anchor, pattern } = denial.target else {
+            panic!("a row that is no pattern");
+        };
+        let text = std::str::from_utf8(pattern.as_slice()).unwrap();
+        assert_eq!(text, text.to_lowercase());
+        assert_eq!(anchor, None);
+        matcher(text);
+    }
+}
+
+#[test]
+fn an_exception_takes_its_whole_row_away_and_only_that() {
+    let all = denials([]).unwrap();
+    let fewer = denials(["builtin:env"]).unwrap();
+    let is_env = |denial: &Denial| denial.rule.name.as_str() == "builtin:env";
+    assert!(all.iter().any(is_env) && !fewer.iter().any(is_env));
+    assert_eq!(fewer.len(), all.iter().filter(|d| !is_env(d)).count());
+}
+
+#[test]
+fn an_unknown_exception_is_an_error() {
+    for name in ["env", "builtin:", "builtin:nothing", ""] {
+        assert_eq!(
+            denials([name]),
+            Err(BuiltinError::UnknownException(name.to_owned()))
+        );
+    }
+}
+
+#[test]
+fn names_of_rows_are_unique_and_room_is_left_for_a_runtimes_own() {
+    let mut names: Vec<_> = TABLE.iter().map(|row| row.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), TABLE.len());
+    assert!(denials([]).unwrap().len() <= portcullis_protocol::limits::DENIALS_MAX / 4);
+}
+
+proptest! {
+    #[test]
+    fn all_but_matches_everything_but_the_words(
+        words in prop::collection::vec("[a-d]{1,4}", 1..5),
+        ends in prop::collection::vec("[a-e.]{0,6}", 64),
+        wild in ".{0,6}",
+    ) {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let patterns = all_but(".env.", &words);
+        let matchers: Vec<_> = patterns.iter().map(|p| matcher(p)).collect();
+        let wild = wild.replace('/', "");
+        let ends = ends.iter().map(String::as_str).chain(words.iter().copied());
+        for end in ends.chain([wild.as_str()]) {
+            let name = format!(".env.{end}");
+            let matched = matchers.iter().any(|m| m.is_match(&name));
+            prop_assert_eq!(matched, !words.contains(&end), "{} by {:?}", name, patterns);
+        }
+    }
+
+    #[test]
+    fn patterns_stay_within_their_limit(
+        words in prop::collection::vec("[a-z]{1,20}", 1..40),
+    ) {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        for pattern in all_but(".env.", &words) {
+            prop_assert!(pattern.len() <= PATTERN_BYTES_MAX);
+        }
+    }
+}
+
+#[test]
+fn zz_dump() {
+    let mut out = String::new();
+    for denial in denials([]).unwrap() {
+        if let DenialTarget::Pattern { pattern, .. } = denial.target {
+            out.push_str(std::str::from_utf8(pattern.as_slice()).unwrap());
+            out.push('\n');
+        }
+    }
+    std::fs::write("/tmp/warden-smoke/patterns", out).unwrap();
+}

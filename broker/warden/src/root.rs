@@ -1,0 +1,333 @@
+//! Sealing: from a descriptor a runtime passed to a root with an identity.
+
+use portcullis_protocol::authority::{FileSystem, Root, RootId, RootIdentity, Scope};
+use portcullis_protocol::path::{Label, RelPath};
+use portcullis_protocol::view::Timestamp;
+use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, StatxFlags};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// `STATX_MNT_ID_UNIQUE` (Linux 6.8), which rustix does not name.
+const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
+/// `FS_CASEFOLD_FL`, which rustix does not name.
+const CASEFOLD_FLAG: u32 = 0x4000_0000;
+/// What the kernel puts after the location of a deleted object.
+const DELETED: &[u8] = b" (deleted)";
+
+/// Holding one means: when it was sealed, its runtime held a readable descriptor of this
+/// directory, which is on a file system the broker knows and is not the whole file tree.
+#[derive(Debug)]
+pub(crate) struct SealedRoot {
+    root: Root,
+    directory: OwnedFd,
+}
+
+/// Why a directory cannot become a root. For the runtime: may name host things.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SealError {
+    #[error("an order to seal comes with one descriptor, not {0}")]
+    Descriptors(usize),
+    #[error("the descriptor is not opened for reading, so it shows no right to read")]
+    NotReadable,
+    #[error("not a directory")]
+    NotADirectory,
+    #[error("the whole file tree cannot be a root; seal a directory below it")]
+    WholeTree,
+    #[error("deleted, or its name ends in ` (deleted)`, which cannot be told from that")]
+    Deleted,
+    #[error("it cannot be reached from where the broker is: {0}")]
+    Unreachable(String),
+    #[error("its path is over 4095 bytes")]
+    LongLocation,
+    #[error("file system {0} is not one whose names and types are known")]
+    FileSystem(String),
+    #[error("names in it are not told apart by case")]
+    CaseFolding,
+    #[error("the broker may not search it")]
+    NotSearchable,
+    #[error("it was exchanged while it was sealed")]
+    Exchanged,
+    #[error("{call}: {errno}")]
+    Kernel { call: &'static str, errno: Errno },
+}
+
+impl SealedRoot {
+    /// Seals the directory of the descriptors that came with an order. They are closed; what is
+    /// kept can name the directory and cannot read it.
+    pub(crate) fn seal(
+        id: RootId,
+        label: Label,
+        scope: Scope,
+        descriptors: Vec<OwnedFd>,
+    ) -> Result<Self, SealError> {
+        let [readable] = <[OwnedFd; 1]>::try_from(descriptors)
+            .map_err(|wrong| SealError::Descriptors(wrong.len()))?;
+        let readable = readable.as_fd();
+        check_opened_for_reading(readable)?;
+        let file_system = check_directory(readable)?;
+        let identity = observe(readable)?;
+        let location = locate(readable)?;
+        let directory = rustix::fs::openat(readable, ".", PATH_ONLY, Mode::empty()).map_err(
+            |errno| match errno {
+                Errno::ACCESS => SealError::NotSearchable,
+                errno => at("openat")(errno),
+            },
+        )?;
+        if observe(directory.as_fd())? != identity {
+            return Err(SealError::Exchanged);
+        }
+        Ok(Self {
+            root: Root {
+                id,
+                label,
+                scope,
+                location,
+                identity,
+                file_system,
+            },
+            directory,
+        })
+    }
+
+    /// What an authority says of it.
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// The directory itself, as an `O_PATH` descriptor.
+    pub(crate) fn directory(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+}
+
+/// How directories are opened when they are only named, not read.
+pub(crate) const PATH_ONLY: OFlags = OFlags::PATH
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+fn at(call: &'static str) -> impl Fn(Errno) -> SealError {
+    move |errno| SealError::Kernel { call, errno }
+}
+
+fn check_opened_for_reading(fd: BorrowedFd<'_>) -> Result<(), SealError> {
+    let flags = rustix::fs::fcntl_getfl(fd).map_err(at("fcntl"))?;
+    let read_only = flags.intersection(OFlags::RWMODE) == OFlags::RDONLY;
+    if flags.contains(OFlags::PATH) || !read_only {
+        return Err(SealError::NotReadable);
+    }
+    Ok(())
+}
+
+/// What must be true of the directory's type and file system.
+fn check_directory(fd: BorrowedFd<'_>) -> Result<FileSystem, SealError> {
+    let stat = rustix::fs::fstat(fd).map_err(at("fstat"))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+        return Err(SealError::NotADirectory);
+    }
+    if stat.st_nlink == 0 {
+        return Err(SealError::Deleted);
+    }
+    let magic = rustix::fs::fstatfs(fd).map_err(at("fstatfs"))?.f_type;
+    let file_system = known(magic).map_err(SealError::FileSystem)?;
+    if file_system == FileSystem::Tmpfs {
+        check_is_plain_tmpfs(fd)?;
+    }
+    match rustix::fs::ioctl_getflags(fd) {
+        Ok(flags) if flags.bits() & CASEFOLD_FLAG != 0 => Err(SealError::CaseFolding),
+        // A file system without such flags has no case folding either.
+        Ok(_) | Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL) => Ok(file_system),
+        Err(errno) => Err(at("FS_IOC_GETFLAGS")(errno)),
+    }
+}
+
+/// The known list, or the name of what is not on it.
+fn known(magic: FsWord) -> Result<FileSystem, String> {
+    let name = match magic {
+        0xef53 => return Ok(FileSystem::Ext),
+        0x5846_5342 => return Ok(FileSystem::Xfs),
+        0x9123_683e => return Ok(FileSystem::Btrfs),
+        0x0102_1994 => return Ok(FileSystem::Tmpfs),
+        0x794c_7630 => return Ok(FileSystem::Overlay),
+        0xf2f5_2010 => return Ok(FileSystem::F2fs),
+        0x9fa0 => "proc",
+        0x6265_6572 => "sysfs",
+        0x6969 => "nfs",
+        0xfe53_4d42 => "smb2",
+        0xff53_4d42 => "cifs",
+        0x0102_1997 => "9p",
+        0x6573_5546 => "fuse",
+        0x1cd1 => "devpts",
+        0x8584_58f6 => "ramfs",
+        0x0027_e0eb => "cgroup",
+        0x6367_7270 => "cgroup2",
+        0x4d44 => "vfat",
+        0x2011_bab0 => "exfat",
+        0x2fc1_2fc1 => "zfs",
+        0xca45_1a4e => "bcachefs",
+        0xe0f5_e1e2 => "erofs",
+        0x7371_7368 => "squashfs",
+        other => return Err(format!("of type {other:#x}")),
+    };
+    Err(name.to_owned())
+}
+
+/// devtmpfs has tmpfs's number; only its name in the mount table differs.
+fn check_is_plain_tmpfs(fd: BorrowedFd<'_>) -> Result<(), SealError> {
+    let stat =
+        rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).map_err(at("statx"))?;
+    let table = std::fs::read("/proc/self/mountinfo").map_err(|error| SealError::Kernel {
+        call: "/proc/self/mountinfo",
+        errno: Errno::from_io_error(&error).unwrap_or(Errno::IO),
+    })?;
+    match mount_type(&table, stat.stx_mnt_id) {
+        Some(b"tmpfs") => Ok(()),
+        Some(other) => Err(SealError::FileSystem(
+            String::from_utf8_lossy(other).into_owned(),
+        )),
+        None => Err(SealError::Unreachable(
+            "its mount is not in the mount table".to_owned(),
+        )),
+    }
+}
+
+/// The type of mount `id`: the first word after the lone dash.
+fn mount_type(table: &[u8], id: u64) -> Option<&[u8]> {
+    let id = id.to_string();
+    table.split(|b| *b == b'\n').find_map(|line| {
+        let mut words = line.split(|b| *b == b' ');
+        if words.next() != Some(id.as_bytes()) {
+            return None;
+        }
+        words.find(|word| *word == b"-")?;
+        words.next()
+    })
+}
+
+/// Where the kernel says it is.
+fn locate(fd: BorrowedFd<'_>) -> Result<RelPath, SealError> {
+    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let text = rustix::fs::readlinkat(CWD, link, Vec::new()).map_err(at("/proc/self/fd"))?;
+    let text = text.as_bytes();
+    if text.ends_with(DELETED) {
+        return Err(SealError::Deleted);
+    }
+    match text {
+        [b'/'] => Err(SealError::WholeTree),
+        [b'/', rest @ ..] => RelPath::parse(rest).map_err(|_| SealError::LongLocation),
+        other => Err(SealError::Unreachable(
+            String::from_utf8_lossy(other).into_owned(),
+        )),
+    }
+}
+
+/// What the kernel says of an open directory.
+pub(crate) fn observe(fd: BorrowedFd<'_>) -> Result<RootIdentity, SealError> {
+    let asked = StatxFlags::BASIC_STATS
+        .union(StatxFlags::BTIME)
+        .union(StatxFlags::MNT_ID)
+        .union(MNT_ID_UNIQUE);
+    let stat = rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, asked).map_err(at("statx"))?;
+    let has = StatxFlags::from_bits_retain(stat.stx_mask);
+    if !has.intersects(StatxFlags::MNT_ID.union(MNT_ID_UNIQUE)) {
+        return Err(at("statx without a mount id")(Errno::NOSYS));
+    }
+    Ok(RootIdentity {
+        device: rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor),
+        inode: stat.stx_ino,
+        born: has.contains(StatxFlags::BTIME).then_some(Timestamp {
+            seconds: stat.stx_btime.tv_sec,
+            nanos: stat.stx_btime.tv_nsec,
+        }),
+        mount: stat.stx_mnt_id,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TempDir;
+    use std::fs::File;
+
+    fn seal(descriptors: Vec<OwnedFd>) -> Result<SealedRoot, SealError> {
+        SealedRoot::seal(
+            RootId(1),
+            Label::new("r").unwrap(),
+            Scope::External,
+            descriptors,
+        )
+    }
+
+    fn open(path: &std::path::Path) -> OwnedFd {
+        File::open(path).unwrap().into()
+    }
+
+    #[test]
+    fn a_directory_is_sealed_with_its_location_and_identity() {
+        let dir = TempDir::new();
+        let sealed = seal(vec![open(dir.path())]).unwrap();
+        let location = dir.path().canonicalize().unwrap();
+        assert_eq!(
+            format!("/{}", sealed.root().location),
+            location.to_str().unwrap()
+        );
+        assert_eq!(observe(sealed.directory()).unwrap(), sealed.root().identity);
+        let flags = rustix::fs::fcntl_getfl(sealed.directory()).unwrap();
+        assert!(flags.contains(OFlags::PATH), "what is kept cannot be read");
+    }
+
+    #[test]
+    fn what_shows_no_right_to_read_is_refused() {
+        let dir = TempDir::new();
+        let named = rustix::fs::open(dir.path(), PATH_ONLY, Mode::empty()).unwrap();
+        assert!(matches!(seal(vec![named]), Err(SealError::NotReadable)));
+    }
+
+    #[test]
+    fn one_descriptor_exactly_is_wanted() {
+        let dir = TempDir::new();
+        assert!(matches!(seal(Vec::new()), Err(SealError::Descriptors(0))));
+        let two = vec![open(dir.path()), open(dir.path())];
+        assert!(matches!(seal(two), Err(SealError::Descriptors(2))));
+    }
+
+    #[test]
+    fn files_the_whole_tree_and_deleted_directories_are_refused() {
+        let dir = TempDir::new();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "x").unwrap();
+        assert!(matches!(
+            seal(vec![open(&file)]),
+            Err(SealError::NotADirectory)
+        ));
+        assert!(matches!(
+            seal(vec![open("/".as_ref())]),
+            Err(SealError::WholeTree | SealError::FileSystem(_))
+        ));
+        let gone = dir.path().join("gone");
+        std::fs::create_dir(&gone).unwrap();
+        let held = open(&gone);
+        std::fs::remove_dir(&gone).unwrap();
+        assert!(matches!(seal(vec![held]), Err(SealError::Deleted)));
+    }
+
+    #[test]
+    fn unknown_file_systems_are_refused_by_name() {
+        for (path, name) in [("/proc/self", "proc"), ("/sys", "sysfs")] {
+            match seal(vec![open(path.as_ref())]) {
+                Err(SealError::FileSystem(said)) => assert_eq!(said, name),
+                other => panic!("{path}: {other:?}"),
+            }
+        }
+        assert_eq!(known(0x0bad_cafe), Err("of type 0xbadcafe".to_owned()));
+    }
+
+    #[test]
+    fn the_mount_table_tells_devtmpfs_from_tmpfs() {
+        let table = b"24 27 0:6 / /dev rw shared:2 - devtmpfs devtmpfs rw\n\
+                      25 24 0:23 / /dev/shm rw - tmpfs tmpfs rw\n";
+        assert_eq!(mount_type(table, 24), Some(&b"devtmpfs"[..]));
+        assert_eq!(mount_type(table, 25), Some(&b"tmpfs"[..]));
+        assert_eq!(mount_type(table, 2), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! A transport endpoint that waits without blocking its thread.
+
+use crate::sys::{Watched, watch};
+use portcullis_protocol::frame::{DecodeError, RequestId};
+use portcullis_transport::{Buffer, Endpoint, Side, TransportError};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::time::{Instant, timeout_at};
+
+/// One received message with its descriptors.
+pub(crate) struct Received<S: Side> {
+    pub(crate) id: RequestId,
+    pub(crate) message: S::Receives,
+    pub(crate) descriptors: Vec<OwnedFd>,
+}
+
+/// Why no message came.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReceiveError {
+    /// The packet did not pass.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// It came, and is not understood. Its descriptors are closed.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+}
+
+/// Holding one means: a sound endpoint whose socket does not block, known to the event loop of
+/// the thread that made it.
+pub(crate) struct Socket<S: Side>(AsyncFd<Watched<Endpoint<S>>>);
+
+impl<S: Side> Socket<S> {
+    /// Takes a connected socket. Only inside the event loop.
+    pub(crate) fn new(socket: OwnedFd) -> Result<Self, TransportError> {
+        let endpoint = Endpoint::new(socket)?;
+        rustix::io::ioctl_fionbio(&endpoint, true)?;
+        Ok(Self(
+            watch(endpoint, Interest::READABLE | Interest::WRITABLE).map_err(kernel)?,
+        ))
+    }
+
+    /// Waits for one message. Nothing is lost when the wait is given up.
+    pub(crate) async fn receive(
+        &self,
+        buffer: &Mutex<Buffer>,
+    ) -> Result<Received<S>, ReceiveError> {
+        loop {
+            let mut guard = self.0.readable().await.map_err(kernel)?;
+            match self.receive_now(buffer) {
+                Err(ReceiveError::Transport(TransportError::NotReady)) => guard.clear_ready(),
+                other => return other,
+            }
+        }
+    }
+
+    /// Takes a message that is already here, else [`TransportError::NotReady`].
+    pub(crate) fn receive_now(&self, buffer: &Mutex<Buffer>) -> Result<Received<S>, ReceiveError> {
+        // A buffer holds nothing between packets, so one that a panic left behind is as good.
+        let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
+        let packet = self.0.get_ref().get().receive(&mut buffer)?;
+        let (frame, descriptors) = packet.decode()?;
+        Ok(Received {
+            id: frame.id,
+            message: frame.message,
+            descriptors,
+        })
+    }
+
+    /// Sends one message whole or not at all; a peer that leaves no room until the deadline is
+    /// [`TransportError::NotReady`]. The descriptors stay open here.
+    pub(crate) async fn send(
+        &self,
+        id: RequestId,
+        message: &S::Sends,
+        descriptors: &[BorrowedFd<'_>],
+        deadline: Duration,
+    ) -> Result<(), TransportError> {
+        let deadline = Instant::now() + deadline;
+        loop {
+            match self.0.get_ref().get().send_with(id, message, descriptors) {
+                Err(TransportError::NotReady) => {}
+                other => return other,
+            }
+            let mut guard = timeout_at(deadline, self.0.writable())
+                .await
+                .map_err(|_| TransportError::NotReady)?
+                .map_err(kernel)?;
+            match self.0.get_ref().get().send_with(id, message, descriptors) {
+                Err(TransportError::NotReady) => guard.clear_ready(),
+                other => return other,
+            }
+        }
+    }
+}
+
+/// The same error, as the transport says it.
+#[expect(clippy::needless_pass_by_value, reason = "shaped for map_err")]
+fn kernel(error: io::Error) -> TransportError {
+    TransportError::Kernel(Errno::from_io_error(&error).unwrap_or(Errno::IO))
+}

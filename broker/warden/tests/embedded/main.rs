@@ -1,0 +1,303 @@
+//! A whole warden with real processes. This executable is also the gate: started with a ledger
+//! as descriptor 0, it plays the part that the session's request names.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "it is a test without the test harness, which clippy does not see"
+)]
+
+mod part;
+mod runtime;
+
+use part::Part;
+use portcullis_protocol::control::{Answer, OverCause};
+use portcullis_protocol::ledger::NOTES_MAX;
+use portcullis_protocol::refusal::Code;
+use portcullis_protocol::session::Incarnation;
+use portcullis_protocol::{VERSION, control, limits};
+use portcullis_warden::{Config, Embedded, ExecutableError, GateExecutable, StartError};
+use runtime::{Runtime, is_alive, start};
+use std::time::{Duration, Instant};
+
+fn main() {
+    if let Some(part) = Part::if_started_as_gate() {
+        part.play();
+        return;
+    }
+    for (name, test) in TESTS {
+        test();
+        println!("test {name} ... ok");
+    }
+}
+
+macro_rules! tests {
+    ($($name:ident)*) => { &[$((stringify!($name), $name as fn())),*] };
+}
+
+const TESTS: &[(&str, fn())] = tests! {
+    a_session_is_minted_served_and_told
+    a_gate_gets_three_descriptors_no_environment_and_the_root_directory
+    a_cage_that_is_not_whole_mints_nothing_and_leaves_no_process
+    an_ended_session_has_no_process_when_the_answer_comes
+    what_a_gate_must_not_say_kills_it
+    large_notes_are_cut_and_counted
+    a_gate_that_lingers_after_its_last_word_is_killed
+    closing_control_kills_its_sessions
+    dropping_the_warden_kills_every_gate
+    ids_of_another_connection_are_unknown
+    hello_is_first_once_and_of_this_version
+    what_is_no_frame_closes_and_what_is_no_message_does_not
+    a_runtime_that_does_not_read_is_closed_and_others_are_served
+    a_replaced_executable_is_not_picked_up
+    executables_that_are_unfit_are_refused_at_start
+};
+
+fn a_session_is_minted_served_and_told() {
+    let warden = start();
+    let mut runtime = Runtime::greeted(&warden);
+    let (minted, worker) = runtime.mint("whole").unwrap();
+    assert!(minted.cage.is_whole());
+    let status = runtime.status();
+    assert_eq!((status.roots, status.running), (1, 1));
+    assert!(is_alive(status.sessions.as_slice()[0].gate));
+    drop(worker);
+    let over = runtime.over();
+    assert_eq!(
+        (over.session, over.cause),
+        (minted.session, OverCause::WorkerLeft)
+    );
+    assert_eq!(over.tally.unwrap().requests, 7);
+    assert_eq!(runtime.status().running, 0);
+}
+
+fn a_gate_gets_three_descriptors_no_environment_and_the_root_directory() {
+    let warden = start();
+    let refusal = Runtime::greeted(&warden).mint("look").unwrap_err();
+    assert_eq!(refusal.code, Code::NotConfined);
+    // What this process was itself started with and would hand on is not the warden's.
+    let mut descriptors = vec![0, 1, 2];
+    descriptors.extend(runtime::inheritable().into_iter().filter(|n| *n > 2));
+    assert_eq!(
+        refusal.note.unwrap().as_str(),
+        format!("descriptors {descriptors:?}, variables 0, arguments 1, in /")
+    );
+}
+
+fn a_cage_that_is_not_whole_mints_nothing_and_leaves_no_process() {
+    let warden = start();
+    let mut runtime = Runtime::greeted(&warden);
+    for (request, said) in [
+        ("holey", "seccomp mode 0,"),
+        ("other-user", "the gate runs as"),
+        ("fault", "no cage today"),
+        ("exit", "ended before it was caged"),
+        ("early", "served before its cage"),
+        ("silent", "not caged within"),
+    ] {
+        let refusal = runtime.mint(request).unwrap_err();
+        assert_eq!(refusal.code, Code::NotConfined, "{request}");
+        let note = refusal.note.unwrap_or_default();
+        assert!(note.as_str().contains(said), "{request}: {note}");
+        runtime::no_children_soon();
+    }
+    assert_eq!(runtime.status().running, 0);
+}
+
+fn an_ended_session_has_no_process_when_the_answer_comes() {
+    let warden = start();
+    let mut runtime = Runtime::greeted(&warden);
+    let (minted, worker) = runtime.mint("whole").unwrap();
+    runtime::wait_until_served(&worker);
+    let gate = runtime.status().sessions.as_slice()[0].gate;
+    let answer = runtime.end(minted.session);
+    assert!(matches!(answer, Answer::Ended(_)), "{answer:?}");
+    assert!(!is_alive(gate), "the gate is reaped");
+    let over = runtime.over();
+    assert_eq!(over.cause, OverCause::Revoked);
+    assert_eq!(
+        over.refusals.as_slice().len(),
+        1,
+        "what it had said is kept"
+    );
+    assert!(
+        runtime::is_closed(&worker),
+        "no copy of the session socket is left"
+    );
+    let answer = runtime.end(minted.session);
+    assert!(matches!(answer, Answer::Refused(r) if r.code == Code::UnknownSession));
+}
+
+fn what_a_gate_must_not_say_kills_it() {
+    let warden = start();
+    let mut runtime = Runtime::greeted(&warden);
+    for (request, said) in [
+        ("garbage", "no ledger event"),
+        ("chatty", "too many notes"),
+        ("twice", "ready twice"),
+        ("dies", "ended by signal 6"),
+    ] {
+        let (minted, _worker) = runtime.mint(request).unwrap();
+        let over = runtime.over();
+        assert_eq!(
+            (over.session, over.cause),
+            (minted.session, OverCause::GateDied)
+        );
+        assert!(over.refusals.as_slice().len() <= NOTES_MAX);
+        let note = over.note.unwrap();
+        assert!(note.as_str().contains(said), "{request}: {note}");
+        runtime::no_children_soon();
+    }
+}
+
+fn large_notes_are_cut_and_counted() {
+    let warden = start();
+    let mut runtime = Runtime::greeted(&warden);
+    let _minted = runtime.mint("large-notes").unwrap();
+    let over = runtime.over();
+    assert_eq!(over.cause, OverCause::WorkerMisbehaved);
+    let told = over.refusals.as_slice().len();
+    assert!(told > 0 && told < NOTES_MAX);
+    let left_out = format!("{} refusals are not told", NOTES_MAX - told);
+    assert!(over.note.unwrap().as_str().contains(&left_out));
+}
+
+fn a_gate_that_lingers_after_its_last_word_is_killed() {
+    let warden = start();
+    let mut runtime = Runtime::greeted(&warden);
+    let (minted, _worker) = runtime.mint("lingers").unwrap();
+    let over = runtime.over();
+    assert_eq!(
+        (over.session, over.cause),
+        (minted.session, OverCause::WorkerLeft)
+    );
+    runtime::no_children_soon();
+}
+
+fn closing_control_kills_its_sessions() {
+    let warden = start();
+    let mut runtime = Runtime::greeted(&warden);
+    let mut other = Runtime::greeted(&warden);
+    let _minted = runtime.mint("whole").unwrap();
+    let _kept = other.mint("whole").unwrap();
+    let gate = runtime.status().sessions.as_slice()[0].gate;
+    drop(runtime);
+    let end = Instant::now() + Duration::from_secs(5);
+    while is_alive(gate) {
+        assert!(
+            Instant::now() < end,
+            "the gate of a closed connection still runs"
+        );
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(is_alive(other.status().sessions.as_slice()[0].gate));
+}
+
+fn dropping_the_warden_kills_every_gate() {
+    let warden = start();
+    let mut runtime = Runtime::greeted(&warden);
+    let _one = runtime.mint("whole").unwrap();
+    let _two = runtime.mint("whole").unwrap();
+    assert_eq!(runtime::children().len(), 2);
+    drop(warden);
+    assert_eq!(runtime::children(), Vec::<u32>::new());
+}
+
+fn ids_of_another_connection_are_unknown() {
+    let warden = start();
+    let mut one = Runtime::greeted(&warden);
+    let mut two = Runtime::greeted(&warden);
+    let (minted, _worker) = one.mint("whole").unwrap();
+    let answer = two.end(minted.session);
+    assert!(matches!(answer, Answer::Refused(r) if r.code == Code::UnknownSession));
+    let answer = two.unseal(one.root);
+    assert!(matches!(answer, Answer::Refused(r) if r.code == Code::UnknownRoot));
+    two.root = one.root;
+    assert_eq!(two.mint("whole").unwrap_err().code, Code::UnknownRoot);
+    assert!(matches!(one.unseal(one.root), Answer::Ended(_)));
+    assert_eq!(one.status().running, 1, "a running session keeps its root");
+}
+
+fn hello_is_first_once_and_of_this_version() {
+    let warden = start();
+    let hello = |version, incarnation| control::Hello {
+        version,
+        incarnation,
+        client: Default::default(),
+    };
+    let mut runtime = Runtime::connect(&warden);
+    let early = runtime.ask(control::Order::Status(control::Status {}));
+    assert!(matches!(early, Answer::Refused(r) if r.code == Code::OutOfTurn));
+    let welcome = runtime.ask(control::Order::Hello(hello(VERSION, None)));
+    assert!(matches!(welcome, Answer::Welcome(_)));
+    let again = runtime.ask(control::Order::Hello(hello(VERSION, None)));
+    assert!(matches!(again, Answer::Refused(r) if r.code == Code::OutOfTurn));
+    for wrong in [
+        hello(VERSION + 1, None),
+        hello(VERSION, Some(Incarnation([7; 16]))),
+    ] {
+        let mut runtime = Runtime::connect(&warden);
+        let answer = runtime.ask(control::Order::Hello(wrong));
+        assert!(matches!(answer, Answer::Refused(r) if r.code == Code::VersionMismatch));
+        assert!(runtime.is_closed());
+    }
+}
+
+fn what_is_no_frame_closes_and_what_is_no_message_does_not() {
+    let warden = start();
+    let mut runtime = Runtime::greeted(&warden);
+    let unknown = [0x43, 0, 99, 0, 5, 0, 0, 0, 0, 0, 0, 0];
+    let answer = runtime.send_raw(&unknown, 5);
+    assert!(matches!(answer, Answer::Refused(r) if r.code == Code::UnsupportedVerb));
+    let malformed = [0x43, 0, 3, 0, 6, 0, 0, 0, 0, 0, 0, 0];
+    let answer = runtime.send_raw(&malformed, 6);
+    assert!(matches!(answer, Answer::Refused(r) if r.code == Code::Malformed));
+    assert_eq!(runtime.status().running, 0);
+    runtime.write(&[0x51, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+    assert!(runtime.is_closed(), "a worker's frame on a control socket");
+}
+
+fn a_runtime_that_does_not_read_is_closed_and_others_are_served() {
+    let warden = start();
+    let mut lazy = Runtime::greeted(&warden);
+    let _minted = lazy.mint("whole").unwrap();
+    let gate = lazy.status().sessions.as_slice()[0].gate;
+    lazy.ask_until_full();
+    let mut other = Runtime::greeted(&warden);
+    let deadline = Duration::from_millis(u64::from(limits::SEND_DEADLINE_MS));
+    let end = Instant::now() + deadline + Duration::from_secs(5);
+    while is_alive(gate) {
+        assert!(Instant::now() < end, "a runtime that does not read is kept");
+        assert_eq!(other.status().running, 0);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn a_replaced_executable_is_not_picked_up() {
+    let dir = std::env::temp_dir().join(format!("warden-gate-{}", std::process::id()));
+    std::fs::create_dir(&dir).unwrap();
+    let gate = dir.join("gate");
+    std::fs::copy(std::env::current_exe().unwrap(), &gate).unwrap();
+    let warden = runtime::start_with(gate.clone());
+    std::fs::remove_file(&gate).unwrap();
+    std::fs::copy("/bin/true", &gate).unwrap();
+    let minted = Runtime::greeted(&warden).mint("whole");
+    std::fs::remove_dir_all(&dir).unwrap();
+    assert!(minted.is_ok(), "{minted:?}");
+}
+
+fn executables_that_are_unfit_are_refused_at_start() {
+    for path in ["/etc/passwd", "/tmp", "/dev/null"] {
+        let config = Config {
+            gate: GateExecutable::At(path.into()),
+            ..Config::default()
+        };
+        let refused = Embedded::start(config).unwrap_err();
+        assert!(
+            matches!(
+                refused,
+                StartError::Executable(ExecutableError::Unfit { .. })
+            ),
+            "{path}: {refused:?}"
+        );
+    }
+}

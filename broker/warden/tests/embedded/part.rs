@@ -1,0 +1,174 @@
+//! The gate's side: what each part says on the ledger.
+
+use portcullis_protocol::bounded::{Bytes, Text};
+use portcullis_protocol::frame::RequestId;
+use portcullis_protocol::ledger::{
+    CageReport, Command, Event, Fault, Finished, LANDLOCK_ABI_MIN, NOTES_MAX, RefusalNote,
+    SessionEnd, Setup, Tally,
+};
+use portcullis_protocol::limits::PATH_BYTES_MAX;
+use portcullis_protocol::refusal::Code;
+use portcullis_transport::{Buffer, Endpoint, GateSide};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+pub(crate) struct Part {
+    ledger: Endpoint<GateSide>,
+    /// What it looked like when it started.
+    look: String,
+}
+
+impl Part {
+    pub(crate) fn if_started_as_gate() -> Option<Self> {
+        let look = look();
+        let socket = std::io::stdin().as_fd().try_clone_to_owned().ok()?;
+        let ledger = Endpoint::new(socket).ok()?;
+        Some(Self { ledger, look })
+    }
+
+    pub(crate) fn play(self) {
+        // As a gate does, so that none is left when a test fails.
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+            .unwrap();
+        let mut buffer = Buffer::new();
+        let packet = self.ledger.receive(&mut buffer).unwrap();
+        let (frame, descriptors) = packet.decode().unwrap();
+        let Command::Setup(setup) = frame.message;
+        let request = setup.authority.parts().request.clone();
+        let mut whole = cage(&setup);
+        match request.as_str() {
+            "holey" => whole.seccomp_mode = 0,
+            "other-user" => whole.user += 1,
+            "fault" => self.say(&Event::Fault(Fault {
+                what: text("no cage today"),
+            })),
+            "look" => self.say(&Event::Fault(Fault {
+                what: text(&self.look),
+            })),
+            "exit" => return,
+            "early" => self.say(&finished(SessionEnd::WorkerLeft)),
+            "silent" => forever(),
+            _ => {}
+        }
+        self.say(&Event::Ready(whole.clone()));
+        match request.as_str() {
+            "whole" => self.serve(&descriptors),
+            "garbage" => {
+                rustix::net::send(&self.ledger, b"garbage", rustix::net::SendFlags::empty())
+                    .unwrap();
+                forever();
+            }
+            "chatty" => {
+                for _ in 0..=NOTES_MAX {
+                    self.say(&note(b"x"));
+                }
+                forever();
+            }
+            "large-notes" => {
+                for _ in 0..NOTES_MAX {
+                    self.say(&note(&[b'n'; PATH_BYTES_MAX]));
+                }
+                self.say(&finished(SessionEnd::WorkerMisbehaved));
+            }
+            "twice" => {
+                self.say(&Event::Ready(whole));
+                forever();
+            }
+            "lingers" => {
+                self.say(&finished(SessionEnd::WorkerLeft));
+                forever();
+            }
+            "dies" => std::process::abort(),
+            _ => forever(),
+        }
+    }
+
+    /// Waits until the worker closes.
+    fn serve(&self, descriptors: &[OwnedFd]) {
+        self.say(&note(b"seen"));
+        rustix::net::send(&descriptors[0], b"x", rustix::net::SendFlags::NOSIGNAL).ok();
+        let mut byte = [0];
+        // A reset says the same as an end: the worker may not have read the first byte.
+        rustix::net::recv(&descriptors[0], &mut byte, rustix::net::RecvFlags::empty()).ok();
+        self.say(&finished(SessionEnd::WorkerLeft));
+    }
+
+    fn say(&self, event: &Event) {
+        self.ledger
+            .send(&mut Vec::new(), RequestId::NONE, event, &[])
+            .unwrap();
+    }
+}
+
+fn look() -> String {
+    let mut descriptors: Vec<u32> = std::fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        // The descriptor that reads this listing.
+        .filter(|entry| {
+            std::fs::read_link(entry.path())
+                .is_ok_and(|target| !target.to_string_lossy().ends_with("/fd"))
+        })
+        .map(|entry| entry.file_name().to_str().unwrap().parse().unwrap())
+        .collect();
+    descriptors.sort_unstable();
+    format!(
+        "descriptors {descriptors:?}, variables {}, arguments {}, in {}",
+        std::env::vars_os().count(),
+        std::env::args_os().count(),
+        std::env::current_dir().unwrap().display()
+    )
+}
+
+fn forever() -> ! {
+    loop {
+        std::thread::sleep(Duration::from_secs(60));
+    }
+}
+
+fn text<const MAX: usize>(text: &str) -> Text<MAX> {
+    Text::new(text).unwrap()
+}
+
+fn note(object: &[u8]) -> Event {
+    Event::Refused(RefusalNote {
+        verb: None,
+        object: Some(Bytes::new(object).unwrap()),
+        code: Code::Denied,
+        rule: None,
+    })
+}
+
+fn finished(end: SessionEnd) -> Event {
+    Event::Finished(Finished {
+        tally: Tally {
+            requests: 7,
+            ..Tally::default()
+        },
+        end,
+    })
+}
+
+fn cage(setup: &Setup) -> CageReport {
+    let (user, group) = match setup.run_as {
+        Some(run_as) => (run_as.user, run_as.group),
+        None => (
+            rustix::process::geteuid().as_raw(),
+            rustix::process::getegid().as_raw(),
+        ),
+    };
+    CageReport {
+        landlock_abi: LANDLOCK_ABI_MIN,
+        landlock_handled: 1,
+        landlock_rules: 1,
+        seccomp_mode: 2,
+        seccomp_digest: [1; 32],
+        no_new_privs: 1,
+        capabilities: 0,
+        dumpable: 0,
+        user,
+        group,
+        probes_refused: 3,
+        probes_made: 3,
+    }
+}

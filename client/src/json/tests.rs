@@ -1,0 +1,202 @@
+//! The documents, byte for byte: a change here is a change of the version.
+
+use super::*;
+use portcullis_protocol::authority::{AuthorityId, Scope};
+use portcullis_protocol::bounded::{Bytes, Few, Text};
+use portcullis_protocol::path::{Label, RelPath};
+use portcullis_protocol::refusal::Code;
+use portcullis_protocol::session::{
+    Completeness, CutReason, Done, Entry, EntryDetail, Found, FoundLine, RootView, SessionId,
+    Statistics,
+};
+use portcullis_protocol::verb::Verb;
+use portcullis_protocol::view::{Kind, RootIndex, Stamp};
+
+const TIME: Timestamp = Timestamp {
+    seconds: 7,
+    nanos: 8,
+};
+
+fn bound(path: &[u8]) -> Binding {
+    Binding {
+        role: Role::Source,
+        root: RootIndex(1),
+        path: RelPath::parse(path).unwrap(),
+        observation: Observation {
+            kind: Kind::File,
+            mode: 0o644,
+            links: 1,
+            modified: TIME,
+            stamp: Stamp {
+                device: 2,
+                inode: 3,
+                changed: TIME,
+                born: None,
+                size: 4,
+            },
+        },
+        link: None,
+    }
+}
+
+#[test]
+fn a_document_carries_its_version_and_kind() {
+    assert_eq!(
+        document("stat", binding(&bound(b"a"))).to_string(),
+        "{\"kind\":\"stat\",\"links\":1,\"mode\":\"0644\",\
+         \"modified\":{\"nanos\":8,\"seconds\":7},\"path\":\"a\",\"portcullis\":1,\
+         \"role\":\"source\",\"root\":1,\"size\":4,\"stamp\":{\"born\":null,\
+         \"changed\":{\"nanos\":8,\"seconds\":7},\"device\":2,\"inode\":3},\"type\":\"file\"}"
+    );
+}
+
+#[test]
+fn a_name_that_is_not_utf8_has_its_bytes_beside_it() {
+    let shown = binding(&bound(b"a\xff\n"));
+    assert_eq!(shown["path"], "a\\xff\\x0a");
+    assert_eq!(shown["path_bytes"], "61ff0a");
+    let plain = binding(&bound(b"a\n"));
+    assert_eq!(plain["path"], "a\\x0a");
+    assert_eq!(plain.get("path_bytes"), None);
+}
+
+#[test]
+fn a_refusal_has_code_rule_and_object() {
+    let refused = Refusal::new(Code::Denied)
+        .of(Verb::Read)
+        .on(b".env")
+        .by(Rule {
+            name: Text::new("builtin:env").unwrap(),
+            reason: Text::new("keys").unwrap(),
+        });
+    assert_eq!(
+        refusal(&refused),
+        json!({
+            "changed": "unchanged",
+            "code": "denied",
+            "message": refused.to_string(),
+            "note": null,
+            "object": ".env",
+            "retryable": false,
+            "rule": { "name": "builtin:env", "reason": "keys" },
+            "verb": "read",
+        })
+    );
+    assert_eq!(error(&Error::from(refused.clone())), refusal(&refused));
+}
+
+#[test]
+fn a_client_error_has_the_same_fields() {
+    let shown = error(&Error::from(crate::NoSession::NotSet));
+    assert_eq!(shown["code"], "no_session");
+    assert_eq!(shown["changed"], "unchanged");
+    assert_eq!(shown["retryable"], false);
+}
+
+#[test]
+fn content_that_is_not_utf8_is_hexadecimal() {
+    let line = |text: &[u8]| {
+        found(&Found::Line(FoundLine {
+            number: 3,
+            offset: 9,
+            column: 1,
+            text: Bytes::new(text).unwrap(),
+            cut_before: 0,
+            cut_after: 5,
+        }))
+    };
+    assert_eq!(line(b"hi")["text"], "hi");
+    assert_eq!(line(b"\xff")["text_bytes"], "ff");
+    assert_eq!(
+        line(b"hi"),
+        json!({
+            "line": 3, "offset": 9, "column": 1, "context": false, "text": "hi",
+            "cut_before": 0, "cut_after": 5,
+        })
+    );
+}
+
+#[test]
+fn an_entry_names_the_rule_that_denies_it() {
+    let shown = entry(&Entry {
+        path: RelPath::parse(b"d/l").unwrap(),
+        kind: Kind::Link,
+        denied: Some(Text::new("builtin:env").unwrap()),
+        detail: Some(EntryDetail {
+            size: 1,
+            mode: 0o777,
+            modified: TIME,
+            link: Some(Bytes::new(&b"x"[..]).unwrap()),
+        }),
+    });
+    assert_eq!(
+        shown,
+        json!({
+            "path": "d/l", "type": "link", "denied": "builtin:env", "size": 1, "mode": "0777",
+            "modified": { "seconds": 7, "nanos": 8 }, "link": "x",
+        })
+    );
+}
+
+#[test]
+fn a_cut_answer_says_why_and_where_to_go_on() {
+    let shown = done(
+        &Done {
+            completeness: Completeness::Cut {
+                reason: CutReason::Limit,
+                cursor: Some(Bytes::new(vec![0xab, 1]).unwrap()),
+            },
+            statistics: Statistics {
+                denied: 2,
+                ..Statistics::default()
+            },
+        },
+        None,
+    );
+    assert_eq!(shown["complete"], false);
+    assert_eq!(shown["cut"], "limit");
+    assert_eq!(shown["cursor"], "ab01");
+    assert_eq!(shown["statistics"]["passed_over"]["denied"], 2);
+    assert_eq!(unhex("ab01"), Some(vec![0xab, 1]));
+    assert_eq!(unhex("ab0"), None);
+    assert_eq!(unhex("zz"), None);
+}
+
+#[test]
+fn an_identity_shows_roots_grants_and_denials() {
+    let shown = identity(&Identity {
+        session: SessionId(5),
+        authority: AuthorityId([0xaa; 32]),
+        owner: Text::new("ann").unwrap(),
+        expires_ms: None,
+        roots: Few::new(vec![RootView {
+            label: Label::new("workspace").unwrap(),
+            scope: Scope::Workspace,
+        }])
+        .unwrap(),
+        grants: Few::new(vec![GrantView {
+            root: RootIndex(0),
+            prefix: RelPath::root(),
+            verbs: VerbSet::CONTENT,
+        }])
+        .unwrap(),
+        denials: Few::default(),
+        limits: Limits {
+            frame_bytes: 1,
+            content_bytes: 2,
+            in_flight: 3,
+            streams: 4,
+            in_flight_bytes: 5,
+            send_deadline_ms: 6,
+        },
+    });
+    assert_eq!(shown["authority"], "aa".repeat(32));
+    assert_eq!(
+        shown["roots"][0],
+        json!({ "label": "workspace", "scope": "workspace" })
+    );
+    assert_eq!(
+        shown["grants"][0],
+        json!({ "root": 0, "path": ".", "verbs": ["read", "search"] })
+    );
+}

@@ -1,0 +1,271 @@
+//! An order to mint a session, built step by step.
+
+use crate::error::Error;
+use portcullis_protocol::authority::{Effect, RootId};
+use portcullis_protocol::bounded::{Bytes, Few, Text};
+use portcullis_protocol::control::{DenialOrder, DenialOrderTarget, GrantOrder, Mint, RootOrder};
+use portcullis_protocol::limits::{DESCRIPTORS_MAX, REASON_BYTES_MAX};
+use portcullis_protocol::path::{Label, RelPath};
+use portcullis_protocol::session::SessionId;
+use portcullis_protocol::verb::VerbSet;
+use std::fmt;
+use std::os::fd::OwnedFd;
+
+/// What session to mint. It grants nothing until [`Self::grant`] says so.
+///
+/// A text or a list that is over its limit is remembered, and [`crate::Control::mint`] gives it
+/// back as an error before anything is sent.
+#[derive(Debug)]
+pub struct MintOrder {
+    request: String,
+    owner: String,
+    roots: Vec<RootOrder>,
+    grants: Vec<GrantOrder>,
+    denials: Vec<DenialOrder>,
+    exceptions: Vec<Text<REASON_BYTES_MAX>>,
+    expires_ms: Option<u64>,
+    within: Option<SessionId>,
+    descriptors: Vec<OwnedFd>,
+    /// The first argument that was none.
+    wrong: Option<String>,
+}
+
+/// Names that a denial covers. `*` and `?` do not match a slash; `**`, `{a,b}` and `[a-z]` as
+/// usual. Without a slash it matches at any depth.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    root: Option<RootId>,
+    pattern: Vec<u8>,
+}
+
+impl Pattern {
+    /// Matches wherever it fits.
+    pub fn anywhere(pattern: impl Into<Vec<u8>>) -> Self {
+        Self {
+            root: None,
+            pattern: pattern.into(),
+        }
+    }
+
+    /// Begins at a root.
+    pub fn below(root: RootId, pattern: impl Into<Vec<u8>>) -> Self {
+        Self {
+            root: Some(root),
+            pattern: pattern.into(),
+        }
+    }
+}
+
+impl MintOrder {
+    /// A session for this end user, with no roots and no grants.
+    pub fn new(owner: impl Into<String>) -> Self {
+        Self {
+            request: String::new(),
+            owner: owner.into(),
+            roots: Vec::new(),
+            grants: Vec::new(),
+            denials: Vec::new(),
+            exceptions: Vec::new(),
+            expires_ms: None,
+            within: None,
+            descriptors: Vec::new(),
+            wrong: None,
+        }
+    }
+
+    /// The runtime's own name for the request that the session serves.
+    #[must_use]
+    pub fn request(mut self, request: impl Into<String>) -> Self {
+        self.request = request.into();
+        self
+    }
+
+    /// Adds a sealed root; the first is the default of the session. Without a label it keeps the
+    /// one it was sealed with.
+    #[must_use]
+    pub fn root(mut self, root: RootId, label: Option<Label>) -> Self {
+        self.roots.push(RootOrder { root, label });
+        self
+    }
+
+    /// Allows verbs on a subtree of a root; [`RelPath::root`] is all of it.
+    #[must_use]
+    pub fn grant(mut self, root: RootId, prefix: RelPath, verbs: VerbSet) -> Self {
+        self.grants.push(GrantOrder {
+            root,
+            prefix,
+            verbs,
+        });
+        self
+    }
+
+    /// Refuses verbs on names that match, visibly: the worker reads the name and the reason.
+    #[must_use]
+    pub fn deny(self, name: &str, reason: &str, verbs: VerbSet, pattern: Pattern) -> Self {
+        self.denial((name, reason), verbs, Effect::Deny, Target::Names(pattern))
+    }
+
+    /// Makes names that match absent: not found, not listed, not counted.
+    #[must_use]
+    pub fn hide(self, name: &str, reason: &str, pattern: Pattern) -> Self {
+        let verbs = VerbSet::READING;
+        self.denial((name, reason), verbs, Effect::Hide, Target::Names(pattern))
+    }
+
+    /// Refuses verbs on one object and what is below it, under any name it has. The descriptor
+    /// (`O_PATH` is enough) says which; the order keeps it open.
+    #[must_use]
+    pub fn deny_object(self, name: &str, reason: &str, verbs: VerbSet, object: OwnedFd) -> Self {
+        self.denial((name, reason), verbs, Effect::Deny, Target::Object(object))
+    }
+
+    /// Makes one object absent, and what is below it, under any name it has.
+    #[must_use]
+    pub fn hide_object(self, name: &str, reason: &str, object: OwnedFd) -> Self {
+        let verbs = VerbSet::READING;
+        self.denial((name, reason), verbs, Effect::Hide, Target::Object(object))
+    }
+
+    /// Takes one built-in denial away, by its name.
+    #[must_use]
+    pub fn except(mut self, name: &str) -> Self {
+        if let Some(name) = self.text("an exception", name) {
+            self.exceptions.push(name);
+        }
+        self
+    }
+
+    /// Ends the session at this time, in milliseconds since 1970.
+    #[must_use]
+    pub fn expires_ms(mut self, when: u64) -> Self {
+        self.expires_ms = Some(when);
+        self
+    }
+
+    /// Keeps the session within the authority of another one of the same connection.
+    #[must_use]
+    pub fn within(mut self, session: SessionId) -> Self {
+        self.within = Some(session);
+        self
+    }
+
+    fn denial(
+        mut self,
+        (name, reason): (&str, &str),
+        verbs: VerbSet,
+        effect: Effect,
+        target: Target,
+    ) -> Self {
+        let name_text = self.text("the name of a denial", name);
+        let reason = self.text("the reason of a denial", reason);
+        let target = match target {
+            Target::Names(Pattern { root, pattern }) => match Bytes::new(pattern) {
+                Ok(pattern) => Some(DenialOrderTarget::Pattern { root, pattern }),
+                Err(error) => self.wrong("a pattern", &error),
+            },
+            Target::Object(object) => {
+                let descriptor = u16::try_from(self.descriptors.len()).unwrap_or(u16::MAX);
+                self.descriptors.push(object);
+                Some(DenialOrderTarget::Object { descriptor })
+            }
+        };
+        if let (Some(name), Some(reason), Some(target)) = (name_text, reason, target) {
+            self.denials.push(DenialOrder {
+                name,
+                reason,
+                verbs,
+                target,
+                effect,
+            });
+        }
+        self
+    }
+
+    fn text(&mut self, what: &str, text: &str) -> Option<Text<REASON_BYTES_MAX>> {
+        match Text::new(text) {
+            Ok(text) => Some(text),
+            Err(error) => self.wrong(what, &error),
+        }
+    }
+
+    fn wrong<T>(&mut self, what: &str, error: &dyn fmt::Display) -> Option<T> {
+        self.wrong.get_or_insert_with(|| format!("{what}: {error}"));
+        None
+    }
+
+    /// The frame's body and the descriptors that go with it.
+    pub(crate) fn build(&self) -> Result<(Mint, &[OwnedFd]), Error> {
+        if let Some(wrong) = &self.wrong {
+            return Err(Error::invalid(wrong));
+        }
+        if self.descriptors.len() > DESCRIPTORS_MAX {
+            return Err(Error::invalid(format_args!(
+                "{} objects are denied by descriptor, at most {DESCRIPTORS_MAX} can be",
+                self.descriptors.len()
+            )));
+        }
+        let say = |what: &'static str| {
+            move |error: &dyn fmt::Display| Error::invalid(format_args!("{what}: {error}"))
+        };
+        Ok((
+            Mint {
+                request: Text::new(self.request.as_str())
+                    .map_err(|e| say("the name of the request")(&e))?,
+                owner: Text::new(self.owner.as_str()).map_err(|e| say("the owner")(&e))?,
+                roots: Few::new(self.roots.clone()).map_err(|e| say("roots")(&e))?,
+                grants: Few::new(self.grants.clone()).map_err(|e| say("grants")(&e))?,
+                denials: Few::new(self.denials.clone()).map_err(|e| say("denials")(&e))?,
+                exceptions: Few::new(self.exceptions.clone()).map_err(|e| say("exceptions")(&e))?,
+                expires_ms: self.expires_ms,
+                within: self.within,
+            },
+            &self.descriptors,
+        ))
+    }
+}
+
+/// What a denial covers, before it is put on the wire.
+enum Target {
+    Names(Pattern),
+    Object(OwnedFd),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_protocol::limits::ROOTS_MAX;
+
+    #[test]
+    fn objects_are_numbered_in_the_order_of_their_descriptors() {
+        let open = || OwnedFd::from(std::fs::File::open("/").unwrap());
+        let order = MintOrder::new("o")
+            .deny_object("a", "r", VerbSet::READING, open())
+            .deny(
+                "b",
+                "r",
+                VerbSet::CONTENT,
+                Pattern::below(RootId(3), "x/**"),
+            )
+            .hide_object("c", "r", open());
+        let (mint, descriptors) = order.build().unwrap();
+        assert_eq!(descriptors.len(), 2);
+        let targets: Vec<_> = mint.denials.as_slice().iter().map(|d| &d.target).collect();
+        assert_eq!(targets[0], &DenialOrderTarget::Object { descriptor: 0 });
+        assert_eq!(targets[2], &DenialOrderTarget::Object { descriptor: 1 });
+        assert_eq!(mint.denials.as_slice()[2].effect, Effect::Hide);
+    }
+
+    #[test]
+    fn what_is_over_its_limit_is_an_error_of_mint() {
+        let long = "x".repeat(REASON_BYTES_MAX + 1);
+        assert!(MintOrder::new(long.as_str()).build().is_err());
+        assert!(MintOrder::new("o").except(&long).build().is_err());
+        let pattern = Pattern::anywhere(vec![b'x'; 1025]);
+        assert!(MintOrder::new("o").hide("n", "r", pattern).build().is_err());
+        assert!(MintOrder::new("o\n").build().is_err());
+        let roots =
+            (0..=ROOTS_MAX as u64).fold(MintOrder::new("o"), |o, n| o.root(RootId(n), None));
+        assert!(roots.build().is_err());
+        assert!(MintOrder::new("o").build().is_ok());
+    }
+}

@@ -1,0 +1,377 @@
+//! The command line, parsed into the requests' own types.
+
+use super::help;
+use super::report::Form;
+use crate::ask;
+use crate::error::Error;
+use clap::{Args, Parser, Subcommand};
+use portcullis_protocol::limits::{
+    LIST_ENTRIES_MAX, SEARCH_FILE_BYTES_DEFAULT, SEARCH_FILE_BYTES_MAX, SEARCH_MATCHES_MAX,
+    STREAM_TIME_MS_MAX,
+};
+use portcullis_protocol::path::Label;
+use portcullis_protocol::session::{Cursor, Range, Selector};
+use portcullis_protocol::verb::Verb;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+/// Ask for files through the session this program was started with.
+#[derive(Debug, Parser)]
+#[command(name = "portcullis-tool", version, about, after_help = help::MAIN)]
+pub(super) struct Cli {
+    /// The root that paths are in, by its label.
+    #[arg(long, global = true, value_name = "LABEL", value_parser = label)]
+    pub(super) root: Option<Label>,
+    /// One JSON document a line.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    pub(super) task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Task {
+    /// What may this session do?
+    #[command(after_help = help::WHOAMI)]
+    Whoami,
+    /// Type, mode, size, time and name.
+    #[command(after_help = help::STAT)]
+    Stat(StatArgs),
+    /// The content of files.
+    #[command(after_help = help::READ)]
+    Read(ReadArgs),
+    /// The names below a directory.
+    #[command(after_help = help::LIST)]
+    List(ListArgs),
+    /// The names below a directory that match a pattern.
+    #[command(after_help = help::GLOB)]
+    Glob(GlobArgs),
+    /// The lines below a directory that match a pattern.
+    #[command(after_help = help::SEARCH)]
+    Search(SearchArgs),
+    /// Why a verb on a path is allowed or refused.
+    #[command(after_help = help::WHY)]
+    Why(WhyArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct StatArgs {
+    /// Objects to look at.
+    #[arg(required = true, value_name = "PATH")]
+    pub(super) paths: Vec<OsString>,
+    /// Look at a link itself.
+    #[arg(long)]
+    pub(super) no_follow: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReadArgs {
+    /// Files to read.
+    #[arg(required = true, value_name = "PATH")]
+    pub(super) paths: Vec<OsString>,
+    #[command(flatten)]
+    part: PartArgs,
+    /// Number the lines.
+    #[arg(long, conflicts_with = "bytes")]
+    pub(super) number: bool,
+    /// Say how many lines, which terminators and which encoding the whole file has.
+    #[arg(long)]
+    pub(super) survey: bool,
+    /// Say the blake3 digest of the whole file, and what --survey says.
+    #[arg(long)]
+    pub(super) digest: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+struct PartArgs {
+    /// Lines A to B, both included, from 1; either may be left out.
+    #[arg(long, value_name = "A:B", value_parser = lines)]
+    lines: Option<Range>,
+    /// LEN bytes from offset OFF; LEN may be left out.
+    #[arg(long, value_name = "OFF:LEN", value_parser = bytes)]
+    bytes: Option<Range>,
+    /// The first N lines.
+    #[arg(long, value_name = "N")]
+    head: Option<u64>,
+    /// The last N lines.
+    #[arg(long, value_name = "N")]
+    tail: Option<u64>,
+}
+
+impl ReadArgs {
+    /// The part asked for, if one was.
+    pub(super) fn range(&self) -> Option<Range> {
+        let PartArgs {
+            lines,
+            bytes,
+            head,
+            tail,
+        } = &self.part;
+        lines
+            .or(*bytes)
+            .or(head.map(|count| Range::Head { count }))
+            .or(tail.map(|count| Range::Tail { count }))
+    }
+}
+
+/// Options of listings.
+#[derive(Debug, Args)]
+pub(super) struct PageArgs {
+    /// Also mode, size, time and where links point.
+    #[arg(long, short)]
+    pub(super) long: bool,
+    /// Entries at most.
+    #[arg(long, value_name = "N", default_value_t = LIST_ENTRIES_MAX)]
+    pub(super) limit: u32,
+    /// Go on where a listing was cut.
+    #[arg(long, value_name = "HEX", value_parser = cursor)]
+    pub(super) cursor: Option<Cursor>,
+    /// Raw names, each ended by a zero byte.
+    #[arg(short = '0', long, conflicts_with_all = ["json", "long"])]
+    pub(super) null: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// The directory.
+    #[arg(default_value = ".", value_name = "PATH")]
+    pub(super) path: OsString,
+    /// Levels below it.
+    #[arg(long, short, value_name = "N", default_value_t = 1)]
+    pub(super) depth: u32,
+    #[command(flatten)]
+    pub(super) page: PageArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct GlobArgs {
+    /// What names must match.
+    pub(super) pattern: OsString,
+    /// The directory.
+    #[arg(default_value = ".", value_name = "PATH")]
+    pub(super) path: OsString,
+    #[command(flatten)]
+    pub(super) page: PageArgs,
+}
+
+#[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags are bools to clap's derive; `find` turns them into the protocol's enums"
+)]
+pub(super) struct SearchArgs {
+    /// What to look for.
+    pub(super) pattern: OsString,
+    /// A directory, or one file.
+    #[arg(default_value = ".", value_name = "PATH")]
+    pub(super) path: OsString,
+    /// The pattern is a regular expression.
+    #[arg(short = 'e', long)]
+    pub(super) regex: bool,
+    /// Letter case does not count.
+    #[arg(short, long)]
+    pub(super) ignore_case: bool,
+    /// Letter case counts only when the pattern has an upper-case letter.
+    #[arg(short = 'S', long, conflicts_with = "ignore_case")]
+    pub(super) smart_case: bool,
+    /// Only whole words.
+    #[arg(short, long)]
+    pub(super) word: bool,
+    /// Only the names of files with a match.
+    #[arg(short = 'l', long, conflicts_with_all = ["count", "after", "before", "context"])]
+    pub(super) files: bool,
+    /// Only how many lines match in each file.
+    #[arg(short, long, conflicts_with_all = ["after", "before", "context"])]
+    pub(super) count: bool,
+    /// Lines after each match.
+    #[arg(short = 'A', long, value_name = "N")]
+    pub(super) after: Option<u8>,
+    /// Lines before each match.
+    #[arg(short = 'B', long, value_name = "N")]
+    pub(super) before: Option<u8>,
+    /// Lines around each match.
+    #[arg(short = 'C', long, value_name = "N", default_value_t = 0)]
+    pub(super) context: u8,
+    /// Only files that match one of these.
+    #[arg(short = 'g', long, value_name = "GLOB")]
+    pub(super) glob: Vec<OsString>,
+    /// No file or directory that matches one of these.
+    #[arg(long, value_name = "GLOB")]
+    pub(super) exclude: Vec<OsString>,
+    /// Search .git, .hg, .svn and .jj too.
+    #[arg(long)]
+    pub(super) include_vcs: bool,
+    /// Matching lines at most in one file.
+    #[arg(short, long, value_name = "N", default_value_t = SEARCH_MATCHES_MAX)]
+    pub(super) max_count: u32,
+    /// Matching lines at most in all.
+    #[arg(long, value_name = "N", default_value_t = SEARCH_MATCHES_MAX)]
+    pub(super) limit: u32,
+    /// Larger files are passed over; bytes, or with K or M.
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value_t = SEARCH_FILE_BYTES_DEFAULT,
+        value_parser = size
+    )]
+    pub(super) max_filesize: u64,
+    /// Stop after this many seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = STREAM_TIME_MS_MAX / 1000)]
+    pub(super) timeout: u32,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct WhyArgs {
+    /// stat, read, list, glob or search.
+    #[arg(value_parser = verb)]
+    pub(super) verb: Verb,
+    /// The object.
+    pub(super) path: OsString,
+}
+
+impl Cli {
+    /// How answers are written.
+    pub(super) fn form(&self) -> Form {
+        if self.json { Form::Json } else { Form::Text }
+    }
+}
+
+/// The root that the paths of this command are in.
+pub(super) struct Place(Option<Label>);
+
+impl Place {
+    pub(super) fn new(root: Option<Label>) -> Self {
+        Self(root)
+    }
+
+    /// The selector of an argument, byte for byte.
+    pub(super) fn selector(&self, path: &OsStr) -> Result<Selector, Error> {
+        match &self.0 {
+            Some(root) => ask::selector_in(root.clone(), path.as_bytes()),
+            None => ask::selector(path.as_bytes()),
+        }
+    }
+}
+
+fn label(text: &str) -> Result<Label, String> {
+    Label::new(text).map_err(|error| error.to_string())
+}
+
+fn verb(text: &str) -> Result<Verb, String> {
+    Verb::named(text).ok_or_else(|| "one of stat, read, list, glob, search".to_owned())
+}
+
+fn cursor(text: &str) -> Result<Cursor, String> {
+    let bytes = crate::json::unhex(text).ok_or("not hexadecimal: copy it as it was printed")?;
+    Cursor::new(bytes).map_err(|error| error.to_string())
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is no number"))
+}
+
+fn lines(text: &str) -> Result<Range, String> {
+    let (from, to) = text.split_once(':').unwrap_or((text, text));
+    let first = if from.is_empty() { 1 } else { number(from)? };
+    let last = if to.is_empty() { u64::MAX } else { number(to)? };
+    if first == 0 {
+        return Err("lines count from 1".to_owned());
+    }
+    let between = last
+        .checked_sub(first)
+        .ok_or("the last line comes before the first")?;
+    Ok(Range::Lines {
+        first,
+        count: between.saturating_add(1),
+    })
+}
+
+fn bytes(text: &str) -> Result<Range, String> {
+    let (offset, length) = text.split_once(':').unwrap_or((text, ""));
+    Ok(Range::Bytes {
+        offset: number(offset)?,
+        length: if length.is_empty() {
+            u64::MAX
+        } else {
+            number(length)?
+        },
+    })
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1024),
+        None => match text.strip_suffix(['m', 'M']) {
+            Some(digits) => (digits, 1024 * 1024),
+            None => (text, 1),
+        },
+    };
+    number(digits)?
+        .checked_mul(unit)
+        .filter(|size| *size <= SEARCH_FILE_BYTES_MAX)
+        .ok_or_else(|| format!("at most {} MiB", SEARCH_FILE_BYTES_MAX >> 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_task_has_examples() {
+        for task in Cli::command().get_subcommands() {
+            let help = task.get_after_help().unwrap().to_string();
+            assert!(help.contains("portcullis-tool"), "{}", task.get_name());
+        }
+    }
+
+    #[test]
+    fn line_ranges_include_both_ends() {
+        let range = |first, count| Ok(Range::Lines { first, count });
+        assert_eq!(lines("10:20"), range(10, 11));
+        assert_eq!(lines("7"), range(7, 1));
+        assert_eq!(lines(":3"), range(1, 3));
+        assert_eq!(lines("4:"), range(4, u64::MAX - 3));
+        assert_eq!(lines("1:"), range(1, u64::MAX));
+        for bad in ["0:3", "5:4", "x", "1:y", "-1:2"] {
+            assert!(lines(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units_and_an_upper_bound() {
+        assert_eq!(size("10"), Ok(10));
+        assert_eq!(size("2K"), Ok(2048));
+        assert_eq!(size("3m"), Ok(3 << 20));
+        assert!(size("1000M").is_err());
+        assert!(size("99999999999999999M").is_err());
+    }
+
+    #[test]
+    fn two_ranges_are_wrong_usage() {
+        let parse = |args: &[&str]| Cli::try_parse_from(args);
+        assert!(parse(&["t", "read", "--head", "1", "--tail", "1", "a"]).is_err());
+        assert!(parse(&["t", "read", "--number", "--bytes", "0:1", "a"]).is_err());
+        assert!(parse(&["t", "read", "--tail", "1", "a", "--json", "--root", "x"]).is_ok());
+        assert!(parse(&["t", "list", "--root", "a/b"]).is_err());
+        assert!(parse(&["t", "why", "write", "a"]).is_err());
+        assert!(parse(&["t", "list", "-0", "--json"]).is_err());
+    }
+
+    #[test]
+    fn paths_keep_their_bytes() {
+        let raw = OsStr::from_bytes(b"a\xff\n");
+        let args = [OsStr::new("t"), OsStr::new("read"), raw];
+        let Task::Read(read) = Cli::try_parse_from(args).unwrap().task else {
+            panic!("another task");
+        };
+        let selector = Place::new(None).selector(&read.paths[0]).unwrap();
+        assert_eq!(selector.path.as_slice(), b"a\xff\n");
+    }
+}

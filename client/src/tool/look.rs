@@ -1,0 +1,177 @@
+//! `whoami`, `stat` and `why`.
+
+use super::args::{Place, StatArgs, WhyArgs};
+use super::report::{Form, Outcome, Report};
+use super::show;
+use crate::ask;
+use crate::error::Error;
+use crate::json;
+use crate::session::Session;
+use portcullis_protocol::path::escape;
+use portcullis_protocol::session::{GrantView, Identity, Links, RootView, Verdict};
+use portcullis_protocol::view::{Binding, RootIndex};
+use std::ffi::OsStr;
+use std::fmt::{self, Write as _};
+
+pub(super) fn whoami(session: &mut Session, report: &Report) -> Outcome {
+    let identity = match session.whoami() {
+        Ok(identity) => identity,
+        Err(error) => return report.error(&error),
+    };
+    // Output that nobody reads is no failure.
+    match report.form() {
+        Form::Json => drop(report.document("whoami", json::identity(&identity))),
+        Form::Text => drop(report.put(identity_text(&identity).unwrap_or_default())),
+    }
+    Outcome::Done
+}
+
+fn identity_text(identity: &Identity) -> Result<String, fmt::Error> {
+    let mut text = String::new();
+    let id = json::hex(identity.authority.0.get(..8).unwrap_or_default());
+    writeln!(
+        text,
+        "session {} for {}",
+        identity.session.0, identity.owner
+    )?;
+    writeln!(text, "authority {id}…")?;
+    if let Some(expires) = identity.expires_ms {
+        writeln!(text, "expires {expires} ms after 1970")?;
+    }
+    let roots = identity.roots.as_slice();
+    writeln!(text, "\nroots (the first is the default)")?;
+    for root in roots {
+        writeln!(text, "  /{:<20} {}", root.label, root.scope.name())?;
+    }
+    writeln!(text, "\ngrants")?;
+    for grant in identity.grants.as_slice() {
+        writeln!(text, "  {:<21} {}", grant_place(grant, roots), grant.verbs)?;
+    }
+    let denials = identity.denials.as_slice();
+    writeln!(
+        text,
+        "\nrules that deny ({}; those that hide are not shown)",
+        denials.len()
+    )?;
+    for denial in denials {
+        let what = match &denial.pattern {
+            Some(pattern) => escape(pattern.as_slice()),
+            None => "one object".to_owned(),
+        };
+        let rule = &denial.rule;
+        writeln!(
+            text,
+            "  {} on {what}: {} ({})",
+            denial.verbs, rule.name, rule.reason
+        )?;
+    }
+    Ok(text)
+}
+
+/// Where a grant holds, as a path the session understands.
+fn grant_place(grant: &GrantView, roots: &[RootView]) -> String {
+    let label = label_of(grant.root, roots);
+    if grant.prefix.is_root() {
+        format!("/{label}")
+    } else {
+        format!("/{label}/{}", grant.prefix)
+    }
+}
+
+fn label_of(root: RootIndex, roots: &[RootView]) -> String {
+    match roots.get(usize::from(root.0)) {
+        Some(root) => root.label.to_string(),
+        None => format!("root {}", root.0),
+    }
+}
+
+pub(super) fn stat(
+    args: &StatArgs,
+    place: &Place,
+    session: &mut Session,
+    report: &Report,
+) -> Outcome {
+    let links = if args.no_follow {
+        Links::Keep
+    } else {
+        Links::Follow
+    };
+    let mut worst = Outcome::Done;
+    for path in &args.paths {
+        let written = match stat_one(path, links, place, session) {
+            Ok(bound) => match report.form() {
+                Form::Json => report.document("stat", json::binding(&bound)),
+                Form::Text => report.put(show::bound(&bound)),
+            },
+            Err(error) => {
+                worst = worst.max(report.error(&error));
+                Ok(())
+            }
+        };
+        if written.is_err() {
+            break;
+        }
+    }
+    worst
+}
+
+fn stat_one(
+    path: &OsStr,
+    links: Links,
+    place: &Place,
+    session: &mut Session,
+) -> Result<Binding, Error> {
+    let mut stat = ask::stat(place.selector(path)?);
+    stat.links = links;
+    session.stat(&stat)
+}
+
+pub(super) fn why(
+    args: &WhyArgs,
+    place: &Place,
+    session: &mut Session,
+    report: &Report,
+) -> Outcome {
+    match explain(args, place, session, report.form()) {
+        Ok(Explanation::Json(verdict)) => drop(report.document("why", verdict)),
+        Ok(Explanation::Text(text)) => drop(report.put(text)),
+        Err(error) => return report.error(&error),
+    }
+    Outcome::Done
+}
+
+enum Explanation {
+    Json(serde_json::Value),
+    Text(String),
+}
+
+fn explain(
+    args: &WhyArgs,
+    place: &Place,
+    session: &mut Session,
+    form: Form,
+) -> Result<Explanation, Error> {
+    let verdict = session.why(&ask::why(args.verb, place.selector(&args.path)?))?;
+    match form {
+        Form::Json => Ok(Explanation::Json(json::verdict(&verdict))),
+        Form::Text => {
+            let roots = session.whoami()?.roots.into_vec();
+            Ok(Explanation::Text(verdict_text(args, &verdict, &roots)))
+        }
+    }
+}
+
+fn verdict_text(args: &WhyArgs, verdict: &Verdict, roots: &[RootView]) -> String {
+    match verdict {
+        Verdict::Allowed { grant, binding } => format!(
+            "allowed: {} of `{}`, which is /{}/{}, by the grant of {} on {}\n",
+            args.verb,
+            escape(args.path.as_encoded_bytes()),
+            label_of(binding.root, roots),
+            binding.path,
+            grant.verbs,
+            grant_place(grant, roots),
+        ),
+        Verdict::Refused(refusal) => format!("refused: {refusal}\n"),
+    }
+}

@@ -1,0 +1,237 @@
+//! What a command says beside its answer: errors, what was passed over, and its exit code.
+
+use super::out::{Gone, Out};
+use crate::error::{Error, ErrorCode, NoSession};
+use crate::json;
+use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::session::{Completeness, Done, Statistics};
+use portcullis_protocol::view::Binding;
+use serde_json::Value;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// How answers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// For people.
+    Text,
+    /// One JSON document a line.
+    Json,
+}
+
+/// How a command ended, mildest first: the worst of several counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Outcome {
+    /// It was done.
+    Done,
+    /// It was not done, or not all of it; or nothing was found.
+    NotDone,
+    /// The session may not do it.
+    Denied,
+    /// There is no session.
+    NoSession,
+}
+
+impl Outcome {
+    pub(super) fn code(self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Done => 0,
+            Self::NotDone => 1,
+            Self::Denied => 77,
+            Self::NoSession => 78,
+        })
+    }
+
+    fn of(error: &Error) -> Self {
+        match error.code() {
+            ErrorCode::Refused(refusal) => Self::of_refusal(refusal),
+            ErrorCode::NoSession(NoSession::Busy(_))
+            | ErrorCode::Closed(_)
+            | ErrorCode::Protocol(_)
+            | ErrorCode::Stalled
+            | ErrorCode::Io(_)
+            | ErrorCode::TooLarge(_)
+            | ErrorCode::Invalid(_)
+            | ErrorCode::CannotOpen(..) => Self::NotDone,
+            ErrorCode::NoSession(
+                NoSession::NotSet
+                | NoSession::NotANumber
+                | NoSession::NotOpen(_)
+                | NoSession::Taken(_)
+                | NoSession::NotASocket(_),
+            ) => Self::NoSession,
+        }
+    }
+
+    fn of_refusal(refusal: &Refusal) -> Self {
+        let denied = matches!(
+            refusal.code,
+            Code::Denied | Code::NotGranted | Code::Escape | Code::NoSuchRoot
+        );
+        if denied { Self::Denied } else { Self::NotDone }
+    }
+}
+
+/// Where a command's words go.
+#[derive(Debug)]
+pub(super) struct Report {
+    form: Form,
+    out: Out,
+}
+
+impl Report {
+    pub(super) fn new(form: Form, out: Out) -> Self {
+        Self { form, out }
+    }
+
+    pub(super) const fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Writes a part of the answer.
+    pub(super) fn put(&self, bytes: impl Into<Vec<u8>>) -> Result<(), Gone> {
+        self.out.put(bytes)
+    }
+
+    /// Writes one document.
+    pub(super) fn document(&self, kind: &str, body: Value) -> Result<(), Gone> {
+        self.out.put(format!("{}\n", json::document(kind, body)))
+    }
+
+    /// Says that something failed.
+    pub(super) fn error(&self, error: &Error) -> Outcome {
+        match self.form {
+            Form::Text => say(&error.to_string()),
+            // Whoever does not read the output does not miss this either.
+            Form::Json => drop(self.document("error", json::error(error))),
+        }
+        Outcome::of(error)
+    }
+
+    /// Says something to a person that a program finds in the documents.
+    pub(super) fn note(&self, text: &str) {
+        match self.form {
+            Form::Text => say(text),
+            Form::Json => {}
+        }
+    }
+
+    /// Says how a stream ended: a summary document, or what was passed over.
+    pub(super) fn done(&self, done: &Done, start: Option<&Binding>) {
+        match self.form {
+            Form::Json => drop(self.document("summary", json::done(done, start))),
+            Form::Text => notes(done).iter().for_each(|note| say(note)),
+        }
+    }
+
+    /// Waits for the output; a disk that is full is no success.
+    pub(super) fn finish(self, outcome: Outcome) -> Outcome {
+        match self.out.finish() {
+            Ok(()) => outcome,
+            Err(error) => {
+                say(&format!(
+                    "nothing was changed: cannot write the answer: {error}"
+                ));
+                outcome.max(Outcome::NotDone)
+            }
+        }
+    }
+}
+
+/// One line on standard error. When that cannot be written there is nobody to tell.
+fn say(text: &str) {
+    writeln!(io::stderr().lock(), "portcullis-tool: {text}").ok();
+}
+
+/// What a person should know of how a stream ended.
+fn notes(done: &Done) -> Vec<String> {
+    let mut notes = Vec::new();
+    let passed = passed_over(&done.statistics);
+    if !passed.is_empty() {
+        notes.push(format!("passed over: {}", passed.join(", ")));
+    }
+    if done.statistics.over_file_limit > 0 {
+        notes.push(format!(
+            "{} matching lines were left out by the limit on one file",
+            done.statistics.over_file_limit
+        ));
+    }
+    if let Completeness::Cut { reason, cursor } = &done.completeness {
+        let go_on = match cursor {
+            Some(cursor) => format!("; go on with --cursor {}", json::hex(cursor.as_slice())),
+            None => String::new(),
+        };
+        notes.push(format!("the answer is cut ({}){go_on}", reason.name()));
+    }
+    notes
+}
+
+/// The counts that are not zero, each with its reason.
+fn passed_over(seen: &Statistics) -> Vec<String> {
+    [
+        (seen.denied, "denied by a rule"),
+        (seen.version_control, "directories of version control"),
+        (seen.excluded, "excluded by your globs"),
+        (seen.binary, "with zero bytes"),
+        (seen.too_large, "too large"),
+        (seen.unreadable, "unreadable"),
+        (seen.not_regular, "links or special files"),
+        (seen.mounts, "on other file systems"),
+        (seen.changed, "changed meanwhile"),
+        (seen.too_deep, "too deep"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, reason)| format!("{count} {reason}"))
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_protocol::session::{Cursor, CutReason};
+
+    #[test]
+    fn refusals_of_authority_are_77_and_a_missing_session_78() {
+        for (code, outcome) in [
+            (Code::Denied, Outcome::Denied),
+            (Code::NotGranted, Outcome::Denied),
+            (Code::Escape, Outcome::Denied),
+            (Code::NoSuchRoot, Outcome::Denied),
+            (Code::NotFound, Outcome::NotDone),
+            (Code::Expired, Outcome::NotDone),
+        ] {
+            assert_eq!(Outcome::of(&Refusal::new(code).into()), outcome);
+        }
+        assert_eq!(Outcome::of(&NoSession::NotSet.into()), Outcome::NoSession);
+        assert_eq!(Outcome::of(&NoSession::Busy(1).into()), Outcome::NotDone);
+        assert_eq!(Outcome::Done.max(Outcome::Denied), Outcome::Denied);
+    }
+
+    #[test]
+    fn only_what_was_passed_over_is_said_and_a_cut_names_its_cursor() {
+        let whole = Done {
+            completeness: Completeness::Complete,
+            statistics: Statistics::default(),
+        };
+        assert!(notes(&whole).is_empty());
+        let cut = Done {
+            completeness: Completeness::Cut {
+                reason: CutReason::Limit,
+                cursor: Some(Cursor::new(vec![0xab]).unwrap()),
+            },
+            statistics: Statistics {
+                denied: 2,
+                binary: 1,
+                ..Statistics::default()
+            },
+        };
+        assert_eq!(
+            notes(&cut),
+            [
+                "passed over: 2 denied by a rule, 1 with zero bytes",
+                "the answer is cut (limit); go on with --cursor ab",
+            ]
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! Authorities made from arbitrary bytes, in a world small enough that they meet.
+
+use arbitrary::{Arbitrary as _, Result, Unstructured};
+use portcullis_protocol::authority::{
+    Authority, Denial, DenialTarget, Effect, FileSystem, Grant, Parts, Root, RootId, RootIdentity,
+    Scope,
+};
+use portcullis_protocol::bounded::{Bytes, Text};
+use portcullis_protocol::path::{Label, RelPath};
+use portcullis_protocol::refusal::Rule;
+use portcullis_protocol::verb::VerbSet;
+use portcullis_protocol::view::RootIndex;
+
+const PREFIXES: [&str; 8] = ["", "a", "a/b", "ab", "a/b/c", "b", "b/a", "A"];
+const LOCATIONS: [&str; 6] = ["", "home", "home/u", "home/u/a", "home/U", "srv/[x]"];
+
+/// One of a few paths, or whatever the bytes say.
+pub fn path(u: &mut Unstructured<'_>) -> Result<RelPath> {
+    if u.ratio(3, 4)? {
+        let text = u.choose(&PREFIXES)?;
+        return Ok(RelPath::parse(text.as_bytes()).unwrap_or_default());
+    }
+    let bytes: &[u8] = Arbitrary::arbitrary(u)?;
+    Ok(RelPath::parse(bytes).unwrap_or_default())
+}
+
+/// Where a root may have been sealed.
+pub fn location(u: &mut Unstructured<'_>) -> Result<RelPath> {
+    let text = u.choose(&LOCATIONS)?;
+    Ok(RelPath::parse(text.as_bytes()).unwrap_or_default())
+}
+
+/// A denial of a pattern or of an object.
+pub fn denial(u: &mut Unstructured<'_>) -> Result<Denial> {
+    let target = if u.ratio(1, 8)? {
+        DenialTarget::Object {
+            device: u.int_in_range(0..=1)?,
+            inode: u.int_in_range(0..=3)?,
+        }
+    } else {
+        let anchor = if u.ratio(1, 3)? {
+            Some(location(u)?)
+        } else {
+            None
+        };
+        let pattern: &[u8] = Arbitrary::arbitrary(u)?;
+        DenialTarget::Pattern {
+            anchor,
+            pattern: Bytes::cut(pattern),
+        }
+    };
+    Ok(Denial {
+        rule: Rule {
+            name: Text::new(u.choose(&["r", "s"])?.to_string()).unwrap_or_default(),
+            reason: Text::new(u.choose(&["x", "y"])?.to_string()).unwrap_or_default(),
+        },
+        verbs: VerbSet::try_from(u.int_in_range(0..=31)?).unwrap_or(VerbSet::NONE),
+        target,
+        effect: *u.choose(&[Effect::Deny, Effect::Hide])?,
+    })
+}
+
+fn root(u: &mut Unstructured<'_>, n: u64) -> Result<Root> {
+    Ok(Root {
+        id: RootId(n),
+        label: Label::new(format!("r{n}")).map_err(|_| arbitrary::Error::IncorrectFormat)?,
+        scope: Scope::External,
+        location: location(u)?,
+        identity: RootIdentity {
+            device: 1,
+            inode: if u.ratio(1, 8)? { 100 } else { n },
+            born: None,
+            mount: 1,
+        },
+        file_system: FileSystem::Ext,
+    })
+}
+
+/// An authority of a small world.
+pub fn small(u: &mut Unstructured<'_>) -> Result<Authority> {
+    let mut roots = Vec::new();
+    for n in 0..3 {
+        if u.ratio(3, 4)? {
+            roots.push(root(u, n)?);
+        }
+    }
+    if u.ratio(1, 4)? {
+        roots.reverse();
+    }
+    let mut grants = Vec::new();
+    for _ in 0..u.int_in_range(0..=6)? {
+        grants.push(Grant {
+            root: RootIndex(u.int_in_range(0..=2)?),
+            prefix: path(u)?,
+            verbs: VerbSet::try_from(u.int_in_range(0..=31)?).unwrap_or(VerbSet::NONE),
+        });
+    }
+    grants.retain(|grant| usize::from(grant.root.0) < roots.len());
+    let mut denials = Vec::new();
+    for _ in 0..u.int_in_range(0..=4)? {
+        denials.push(denial(u)?);
+    }
+    Authority::seal(Parts {
+        request: Text::default(),
+        owner: Text::new(if u.ratio(1, 8)? { "p" } else { "o" }).unwrap_or_default(),
+        roots,
+        grants,
+        denials,
+        expires_ms: u.arbitrary()?,
+    })
+    .map_err(|_| arbitrary::Error::IncorrectFormat)
+}

@@ -1,0 +1,4 @@
+//! What several fuzz targets share.
+
+pub mod authorities;
+pub mod frames;

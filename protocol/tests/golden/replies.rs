@@ -1,0 +1,207 @@
+//! Every reply, gate to worker.
+
+use crate::values::{
+    CAFE, Case, authority, binding, bytes, few, grant_view, incarnation, label, limits, path,
+    refusal, rule, text, time,
+};
+use portcullis_protocol::authority::Scope;
+use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::session::{
+    Closing, Completeness, CutReason, DenialView, Done, Encoding, Entries, Entry, EntryDetail,
+    FinalNewline, Found, FoundLine, Identity, Matches, More, Ping, ReadEnd, ReadPart, ReadTail,
+    Reply, Rest, RootView, SessionId, Statistics, Steadiness, TextSurvey, Verdict, Welcome,
+};
+use portcullis_protocol::verb::VerbSet;
+use portcullis_protocol::view::Kind;
+
+pub fn cases() -> Vec<Case<Reply>> {
+    let allowed = Verdict::Allowed {
+        grant: grant_view(),
+        binding: binding(CAFE, Kind::File),
+    };
+    let mut cases = vec![
+        Case::new("reply-00-welcome", 1, Reply::Welcome(welcome())),
+        Case::new("reply-01-refused", 3, Reply::Refused(refusal())),
+        Case::new(
+            "reply-01-refused-least",
+            0,
+            Reply::Refused(Refusal::new(Code::Malformed)),
+        ),
+        Case::new("reply-02-whoami", 2, Reply::Whoami(whoami())),
+        Case::new("reply-03-stat", 3, Reply::Stat(binding(CAFE, Kind::Link))),
+        Case::new("reply-05-entries", 5, Reply::Entries(entries())),
+        Case::new("reply-06-matches", 7, Reply::Matches(matches())),
+        Case::new("reply-07-done", 7, Reply::Done(done())),
+        Case::new("reply-07-done-cut", 5, Reply::Done(cut())),
+        Case::new("reply-08-why", 8, Reply::Why(allowed)),
+        Case::new(
+            "reply-08-why-refused",
+            8,
+            Reply::Why(Verdict::Refused(refusal())),
+        ),
+        Case::new("reply-09-pong", u32::MAX, Reply::Pong(Ping {})).with(b"\x00still\xff"),
+        Case::new(
+            "reply-10-closing",
+            0,
+            Reply::Closing(Closing::Incompatible),
+        ),
+    ];
+    cases.extend(parts());
+    cases
+}
+
+fn welcome() -> Welcome {
+    Welcome {
+        version: portcullis_protocol::VERSION,
+        limits: limits(),
+        incarnation: incarnation(),
+        session: SessionId(300),
+    }
+}
+
+fn whoami() -> Identity {
+    let denial = |pattern| DenialView {
+        rule: rule(),
+        verbs: VerbSet::CONTENT,
+        pattern,
+    };
+    Identity {
+        session: SessionId(300),
+        authority: authority().id(),
+        owner: text("user"),
+        expires_ms: Some(1_700_000_000_000),
+        roots: few(vec![RootView {
+            label: label("workspace"),
+            scope: Scope::Private,
+        }]),
+        grants: few(vec![grant_view()]),
+        denials: few(vec![denial(Some(bytes(b"**/.env"))), denial(None)]),
+        limits: limits(),
+    }
+}
+
+fn parts() -> Vec<Case<Reply>> {
+    let first = ReadPart {
+        file: 0,
+        offset: 128,
+        head: Some(binding(CAFE, Kind::File)),
+        tail: None,
+        more: More::Follows,
+    };
+    let end = ReadEnd {
+        first_line: 10,
+        next_offset: 133,
+        rest: Rest::More,
+        text: Some(TextSurvey {
+            lines: 4,
+            lf: 1,
+            crlf: 2,
+            cr: 0,
+            final_newline: FinalNewline::Absent,
+            encoding: Encoding::Other,
+        }),
+        digest: Some([0xcd; 32]),
+        steadiness: Steadiness::Torn,
+    };
+    let last = |tail| ReadPart {
+        file: 1,
+        offset: 0,
+        head: None,
+        tail: Some(tail),
+        more: More::Last,
+    };
+    vec![
+        Case::new("reply-04-read-part", 4, Reply::ReadPart(first)).with(b"h\xe9llo"),
+        Case::new(
+            "reply-04-read-part-end",
+            4,
+            Reply::ReadPart(last(ReadTail::Read(end))),
+        )
+        .with(b"end\r\n"),
+        Case::new(
+            "reply-04-read-part-refused",
+            4,
+            Reply::ReadPart(last(ReadTail::Refused(refusal()))),
+        ),
+    ]
+}
+
+fn entries() -> Entries {
+    Entries {
+        start: Some(binding(b"src", Kind::Directory)),
+        entries: vec![
+            Entry {
+                path: path(CAFE),
+                kind: Kind::Link,
+                denied: None,
+                detail: Some(EntryDetail {
+                    size: 9,
+                    mode: 0o777,
+                    modified: time(0),
+                    link: Some(bytes(b"\xff")),
+                }),
+            },
+            Entry {
+                path: path(b"src/.env"),
+                kind: Kind::Fifo,
+                denied: Some(text("builtin:env")),
+                detail: None,
+            },
+        ],
+    }
+}
+
+fn matches() -> Matches {
+    Matches {
+        start: None,
+        found: vec![
+            Found::File { path: path(CAFE) },
+            Found::Line(FoundLine {
+                number: 300,
+                offset: 9_000,
+                column: 1,
+                text: bytes(b"h\xe9llo"),
+                cut_before: 0,
+                cut_after: 70_000,
+            }),
+            Found::Count {
+                path: path(CAFE),
+                lines: 128,
+            },
+        ],
+    }
+}
+
+fn done() -> Done {
+    Done {
+        completeness: Completeness::Complete,
+        statistics: Statistics {
+            directories: 1,
+            files: 2,
+            bytes: 300,
+            sent: 4,
+            over_file_limit: 5,
+            binary: 6,
+            too_large: 7,
+            unreadable: 8,
+            denied: 9,
+            not_regular: 10,
+            mounts: 11,
+            changed: 12,
+            too_deep: 13,
+            version_control: 14,
+            excluded: 15,
+        },
+    }
+}
+
+fn cut() -> Done {
+    Done {
+        completeness: Completeness::Cut {
+            reason: CutReason::Limit,
+            cursor: Some(bytes(b"\x01caf\xe9")),
+        },
+        statistics: Statistics::default(),
+    }
+}
+
