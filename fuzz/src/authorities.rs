@@ -12,7 +12,7 @@ use portcullis_protocol::verb::VerbSet;
 use portcullis_protocol::view::RootIndex;
 
 const PREFIXES: [&str; 8] = ["", "a", "a/b", "ab", "a/b/c", "b", "b/a", "A"];
-const LOCATIONS: [&str; 6] = ["", "home", "home/u", "home/u/a", "home/U", "srv/[x]"];
+const LOCATIONS: [&str; 5] = ["home", "home/u", "home/u/a", "home/U", "srv/[x]"];
 
 /// One of a few paths, or whatever the bytes say.
 pub fn path(u: &mut Unstructured<'_>) -> Result<RelPath> {

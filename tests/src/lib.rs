@@ -4,6 +4,10 @@
 //! [`privileged`], which is decided by the user id alone and printed, so that a run as root
 //! cannot quietly become a run without.
 
+pub mod attack;
+pub mod naive;
+pub mod sys;
+
 use portcullis_client::{Control, MintOrder, Pattern, Session, ask};
 use portcullis_protocol::authority::{RootId, Scope};
 use portcullis_protocol::path::{Label, RelPath};
@@ -62,14 +66,24 @@ impl World {
     /// Starts a warden whose gates are `gate` (use `own!("own-gate")`), with empty directories
     /// `inside` and `outside`.
     pub fn new(gate: PathBuf) -> Self {
-        let place = tempfile::Builder::new().prefix("portcullis-test-").tempdir().unwrap();
+        let place = tempfile::Builder::new()
+            .prefix("portcullis-test-")
+            .tempdir()
+            .unwrap();
         std::fs::create_dir(place.path().join("inside")).unwrap();
         std::fs::create_dir(place.path().join("outside")).unwrap();
         std::fs::write(place.path().join("outside/secret"), "outside secret\n").unwrap();
-        let warden =
-            Embedded::start(Config { gate: GateExecutable::At(gate), ..Config::default() }).unwrap();
+        let warden = Embedded::start(Config {
+            gate: GateExecutable::At(gate),
+            ..Config::default()
+        })
+        .unwrap();
         let control = Control::new(warden.connect().unwrap()).unwrap();
-        Self { control, place, warden }
+        Self {
+            control,
+            place,
+            warden,
+        }
     }
 
     /// The directory that becomes the root.
@@ -98,17 +112,26 @@ impl World {
     pub fn session_with(&mut self, change: impl FnOnce(MintOrder, RootId) -> MintOrder) -> Opened {
         let inside = self.inside();
         let root = self.seal(&inside, "workspace");
-        let order = MintOrder::new("tester")
-            .root(root, None)
-            .grant(root, RelPath::root(), VerbSet::READING);
+        let order = MintOrder::new("tester").root(root, None).grant(
+            root,
+            RelPath::root(),
+            VerbSet::READING,
+        );
         let (minted, session) = self.control.mint(&change(order, root)).unwrap();
-        Opened { session, id: minted.session, root }
+        Opened {
+            session,
+            id: minted.session,
+            root,
+        }
     }
 
     /// Seals a directory.
     pub fn seal(&mut self, path: &Path, label: &str) -> RootId {
         let label = Label::new(label).unwrap();
-        self.control.seal_path(path, label, Scope::Workspace).unwrap().root
+        self.control
+            .seal_path(path, label, Scope::Workspace)
+            .unwrap()
+            .root
     }
 }
 
@@ -119,7 +142,10 @@ pub fn anywhere(pattern: &str) -> Pattern {
 
 /// The bytes of a whole file, or the code of the refusal.
 pub fn read(session: &mut Session, path: impl AsRef<[u8]>) -> Result<Vec<u8>, Code> {
-    session.read_file(ask::selector(path).unwrap()).map(|file| file.bytes).map_err(|error| code(&error))
+    session
+        .read_file(ask::selector(path).unwrap())
+        .map(|file| file.bytes)
+        .map_err(|error| code(&error))
 }
 
 /// The code of a refusal; anything else fails the test.
@@ -135,7 +161,11 @@ pub fn names(session: &mut Session, path: impl AsRef<[u8]>, depth: u32) -> Vec<V
     let mut list = ask::list(ask::selector(path).unwrap());
     list.depth = depth;
     let entries: Result<Vec<_>, _> = session.list(&list).unwrap().collect();
-    entries.unwrap().into_iter().map(|entry| entry.path.as_bytes().to_vec()).collect()
+    entries
+        .unwrap()
+        .into_iter()
+        .map(|entry| entry.path.as_bytes().to_vec())
+        .collect()
 }
 
 /// Bytes as a path of the operating system.

@@ -23,6 +23,8 @@ fn a_worker_lists_reads_and_searches_through_a_socket() {
     let who = session.whoami().unwrap();
     assert_eq!(who.roots.as_slice()[0].label.as_str(), "workspace");
     world.control.end(opened.id).unwrap();
-    let after = session.stat(&ask::stat(ask::selector("c.txt").unwrap())).unwrap_err();
+    let after = session
+        .stat(&ask::stat(ask::selector("c.txt").unwrap()))
+        .unwrap_err();
     assert_eq!(after.code_name(), "connection_closed");
 }

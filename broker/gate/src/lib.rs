@@ -19,5 +19,6 @@ mod resolve;
 mod serve;
 mod session;
 mod streams;
+mod suggest;
 
 pub use main_loop::main;

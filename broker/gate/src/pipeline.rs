@@ -15,6 +15,7 @@ use crate::execute;
 use crate::outlet::{Gone, Outlet};
 use crate::resolve::resolve;
 use crate::session::Session;
+use crate::suggest::suggest;
 use portcullis_protocol::refusal::Refusal;
 use portcullis_protocol::session::{Links, Reply, Request, Selector};
 use portcullis_protocol::verb::Verb;
@@ -75,6 +76,7 @@ fn reach(
     links: Links,
 ) -> Result<Bound, Refusal> {
     let admitted = admit(session, verb, selector, links)?;
-    let pinned = resolve(session, admitted)?;
-    bind(session, pinned, selector.path.as_slice())
+    resolve(session, admitted)
+        .and_then(|pinned| bind(session, pinned, selector.path.as_slice()))
+        .map_err(|refusal| suggest(session, selector, refusal))
 }

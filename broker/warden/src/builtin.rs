@@ -33,9 +33,9 @@ enum Names {
     },
 }
 
-/// The table. Plain names, extensions and paths are written out one by one: a gate looks those up,
-/// while an alternation is a search of its own. Rows that only concern writing are absent: no verb changes anything yet, and they
-/// come with the verbs that do.
+/// The table. Names, extensions and paths are written out one by one: a gate looks those up,
+/// while an alternation is a search of its own. Rows that only concern writing are absent: no
+/// verb changes anything yet, and they come with the verbs that do.
 const TABLE: &[Row] = &[
     Row {
         name: "ssh",
@@ -264,8 +264,8 @@ impl Names {
 
 /// Patterns that together match every name that begins with `start`, but for those that go on
 /// with exactly one of `words`. Patterns have no negation, so the words are told apart letter by
-/// letter: for each beginning of a word, the names that end there, and those that leave the words
-/// there. `words` are lower-case ASCII letters or digits. Each pattern is within its limit.
+/// letter: for each beginning of a word, the name that ends there, and all names that leave the
+/// words there. `words` are lower-case ASCII letters or digits, at most a few hundred bytes each.
 fn all_but(start: &str, words: &[&str]) -> Vec<String> {
     let mut beginnings: Vec<&str> = words
         .iter()
@@ -273,40 +273,44 @@ fn all_but(start: &str, words: &[&str]) -> Vec<String> {
         .collect();
     beginnings.sort_unstable();
     beginnings.dedup();
-    let mut globs = Vec::new();
-    for beginning in &beginnings {
-        if !words.contains(beginning) {
-            globs.push(format!("{start}{beginning}"));
-        }
+    let leaving = beginnings.iter().map(|beginning| {
         let next: String = beginnings
             .iter()
             .filter_map(|longer| longer.strip_prefix(beginning))
             .filter(|rest| rest.len() == 1)
             .collect();
-        let leaves = if next.is_empty() {
-            "?".to_owned()
+        if next.is_empty() {
+            format!("{beginning}?")
         } else {
-            format!("[!{next}]")
-        };
-        globs.push(format!("{start}{beginning}{leaves}*"));
+            format!("{beginning}[!{next}]")
+        }
+    });
+    let ending = beginnings.iter().filter(|b| !words.contains(b));
+    // An alternation cannot hold the empty string.
+    let ending = ending.filter(|b| !b.is_empty()).map(|b| (*b).to_owned());
+    let mut patterns = alternations(start, leaving, "*");
+    patterns.extend(alternations(start, ending, ""));
+    if !words.contains(&"") {
+        patterns.push(start.to_owned());
     }
-    pack(&globs)
+    patterns
 }
 
-/// Joins patterns into as few alternations as their limit allows.
-fn pack(globs: &[String]) -> Vec<String> {
+/// `start{a,b,…}end`, as few of them as the limit of one pattern allows.
+fn alternations(start: &str, branches: impl Iterator<Item = String>, end: &str) -> Vec<String> {
+    let close = format!("}}{end}");
     let mut packed: Vec<String> = Vec::new();
-    for glob in globs {
+    for branch in branches {
         match packed.last_mut() {
-            Some(last) if last.len() + glob.len() + 2 <= PATTERN_BYTES_MAX => {
+            Some(last) if last.len() + branch.len() + 1 + close.len() <= PATTERN_BYTES_MAX => {
                 last.push(',');
-                last.push_str(glob);
+                last.push_str(&branch);
             }
-            Some(_) | None => packed.push(format!("{{{glob}")),
+            Some(_) | None => packed.push(format!("{start}{{{branch}")),
         }
     }
     for pattern in &mut packed {
-        pattern.push('}');
+        pattern.push_str(&close);
     }
     packed
 }

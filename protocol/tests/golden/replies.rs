@@ -14,7 +14,7 @@ use portcullis_protocol::session::{
 use portcullis_protocol::verb::VerbSet;
 use portcullis_protocol::view::Kind;
 
-pub fn cases() -> Vec<Case<Reply>> {
+pub(crate) fn cases() -> Vec<Case<Reply>> {
     let allowed = Verdict::Allowed {
         grant: grant_view(),
         binding: binding(CAFE, Kind::File),

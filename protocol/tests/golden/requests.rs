@@ -7,7 +7,7 @@ use portcullis_protocol::session::{
 };
 use portcullis_protocol::verb::Verb;
 
-pub fn cases() -> Vec<Case<Request>> {
+pub(crate) fn cases() -> Vec<Case<Request>> {
     let mut cases = vec![
         Case::new("request-00-hello", 1, Request::Hello(hello())),
         Case::new("request-01-whoami", 2, Request::Whoami(Whoami {})),

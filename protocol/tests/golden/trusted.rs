@@ -16,7 +16,7 @@ use portcullis_protocol::ledger::{
 use portcullis_protocol::session::SessionId;
 use portcullis_protocol::verb::{Verb, VerbSet};
 
-pub fn orders() -> Vec<Case<Order>> {
+pub(crate) fn orders() -> Vec<Case<Order>> {
     let hello = Hello {
         version: portcullis_protocol::VERSION,
         incarnation: None,
@@ -89,7 +89,7 @@ fn mint() -> Mint {
     }
 }
 
-pub fn answers() -> Vec<Case<Answer>> {
+pub(crate) fn answers() -> Vec<Case<Answer>> {
     let welcome = Welcome {
         version: portcullis_protocol::VERSION,
         incarnation: incarnation(),
@@ -135,7 +135,7 @@ pub fn answers() -> Vec<Case<Answer>> {
     ]
 }
 
-pub fn commands() -> Vec<Case<Command>> {
+pub(crate) fn commands() -> Vec<Case<Command>> {
     let setup = Setup {
         authority: authority(),
         incarnation: incarnation(),
@@ -149,7 +149,7 @@ pub fn commands() -> Vec<Case<Command>> {
     vec![Case::new("command-00-setup", 0, Command::Setup(setup))]
 }
 
-pub fn events() -> Vec<Case<Event>> {
+pub(crate) fn events() -> Vec<Case<Event>> {
     let finished = Finished {
         tally: tally(),
         end: SessionEnd::WorkerMisbehaved,

@@ -14,15 +14,15 @@ use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::{Binding, Kind, Observation, Role, RootIndex, Stamp, Timestamp};
 
 /// One message with the name of its file.
-pub struct Case<M> {
-    pub name: &'static str,
-    pub id: RequestId,
-    pub message: M,
-    pub content: &'static [u8],
+pub(crate) struct Case<M> {
+    pub(crate) name: &'static str,
+    pub(crate) id: RequestId,
+    pub(crate) message: M,
+    pub(crate) content: &'static [u8],
 }
 
 impl<M> Case<M> {
-    pub fn new(name: &'static str, id: u32, message: M) -> Self {
+    pub(crate) fn new(name: &'static str, id: u32, message: M) -> Self {
         Self {
             name,
             id: RequestId(id),
@@ -31,54 +31,54 @@ impl<M> Case<M> {
         }
     }
 
-    pub fn with(mut self, content: &'static [u8]) -> Self {
+    pub(crate) fn with(mut self, content: &'static [u8]) -> Self {
         self.content = content;
         self
     }
 }
 
 /// A name in Latin-1, which is not UTF-8.
-pub const CAFE: &[u8] = b"src/caf\xe9.rs";
+pub(crate) const CAFE: &[u8] = b"src/caf\xe9.rs";
 
-pub fn text<const MAX: usize>(text: &str) -> Text<MAX> {
+pub(crate) fn text<const MAX: usize>(text: &str) -> Text<MAX> {
     Text::new(text).unwrap()
 }
 
-pub fn bytes<const MAX: usize>(bytes: &[u8]) -> Bytes<MAX> {
+pub(crate) fn bytes<const MAX: usize>(bytes: &[u8]) -> Bytes<MAX> {
     Bytes::new(bytes).unwrap()
 }
 
-pub fn few<T, const MAX: usize>(items: Vec<T>) -> Few<T, MAX> {
+pub(crate) fn few<T, const MAX: usize>(items: Vec<T>) -> Few<T, MAX> {
     Few::new(items).unwrap()
 }
 
-pub fn path(bytes: &[u8]) -> RelPath {
+pub(crate) fn path(bytes: &[u8]) -> RelPath {
     RelPath::parse(bytes).unwrap()
 }
 
-pub fn label(text: &str) -> Label {
+pub(crate) fn label(text: &str) -> Label {
     Label::new(text).unwrap()
 }
 
-pub fn selector(path: &[u8]) -> Selector {
+pub(crate) fn selector(path: &[u8]) -> Selector {
     Selector {
         root: None,
         path: bytes(path),
     }
 }
 
-pub fn in_root(root: &str, path: &[u8]) -> Selector {
+pub(crate) fn in_root(root: &str, path: &[u8]) -> Selector {
     Selector {
         root: Some(label(root)),
         path: bytes(path),
     }
 }
 
-pub fn incarnation() -> Incarnation {
+pub(crate) fn incarnation() -> Incarnation {
     Incarnation(std::array::from_fn(|n| u8::try_from(n).unwrap() * 0x11))
 }
 
-pub fn limits() -> Limits {
+pub(crate) fn limits() -> Limits {
     Limits {
         frame_bytes: 131_072,
         content_bytes: 65_536,
@@ -89,14 +89,14 @@ pub fn limits() -> Limits {
     }
 }
 
-pub fn time(seconds: i64) -> Timestamp {
+pub(crate) fn time(seconds: i64) -> Timestamp {
     Timestamp {
         seconds,
         nanos: 999_999_999,
     }
 }
 
-pub fn binding(name: &[u8], kind: Kind) -> Binding {
+pub(crate) fn binding(name: &[u8], kind: Kind) -> Binding {
     Binding {
         role: Role::Source,
         root: RootIndex(0),
@@ -126,14 +126,14 @@ pub fn binding(name: &[u8], kind: Kind) -> Binding {
     }
 }
 
-pub fn rule() -> Rule {
+pub(crate) fn rule() -> Rule {
     Rule {
         name: text("builtin:env"),
         reason: text("environment files hold secrets"),
     }
 }
 
-pub fn refusal() -> Refusal {
+pub(crate) fn refusal() -> Refusal {
     Refusal::new(Code::Denied)
         .of(Verb::Read)
         .on(b".env\xff")
@@ -141,7 +141,7 @@ pub fn refusal() -> Refusal {
         .noting("seen at mint")
 }
 
-pub fn grant_view() -> GrantView {
+pub(crate) fn grant_view() -> GrantView {
     GrantView {
         root: RootIndex(0),
         prefix: path(b"src"),
@@ -149,7 +149,7 @@ pub fn grant_view() -> GrantView {
     }
 }
 
-pub fn tally() -> Tally {
+pub(crate) fn tally() -> Tally {
     Tally {
         requests: 300,
         stats: 1,
@@ -161,7 +161,7 @@ pub fn tally() -> Tally {
     }
 }
 
-pub fn cage() -> CageReport {
+pub(crate) fn cage() -> CageReport {
     CageReport {
         landlock_abi: 7,
         landlock_handled: 0xffff,
@@ -178,7 +178,7 @@ pub fn cage() -> CageReport {
     }
 }
 
-pub fn note() -> RefusalNote {
+pub(crate) fn note() -> RefusalNote {
     RefusalNote {
         verb: Some(Verb::Search),
         object: Some(bytes(b"caf\xe9")),
@@ -187,7 +187,7 @@ pub fn note() -> RefusalNote {
     }
 }
 
-pub fn identity() -> RootIdentity {
+pub(crate) fn identity() -> RootIdentity {
     RootIdentity {
         device: 0x801,
         inode: 2,
@@ -196,7 +196,7 @@ pub fn identity() -> RootIdentity {
     }
 }
 
-pub fn parts() -> Parts {
+pub(crate) fn parts() -> Parts {
     let denial = |effect, target| Denial {
         rule: rule(),
         verbs: VerbSet::CONTENT,
@@ -239,6 +239,6 @@ pub fn parts() -> Parts {
     }
 }
 
-pub fn authority() -> Authority {
+pub(crate) fn authority() -> Authority {
     Authority::seal(parts()).unwrap()
 }

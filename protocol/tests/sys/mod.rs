@@ -49,7 +49,7 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 /// The most bytes this thread held at once during `work`, beyond what it held before.
-pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
+pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.get();
     PEAK.set(before);
     let result = work();

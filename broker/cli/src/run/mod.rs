@@ -9,8 +9,11 @@ use crate::reach::{Broker, Ground, Hiding, ReachError};
 use crate::worker::{self, Ended, LaunchError, NOT_CONFINED, Running, Worker};
 use portcullis_client::Session;
 use portcullis_protocol::control::{Minted, Over};
+use portcullis_protocol::path::escape;
 use rustix::net::Shutdown;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -26,6 +29,11 @@ enum RunError {
     Reach(#[from] ReachError),
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    #[error(
+        "nothing ran: --env {0}: it takes the name of a variable, whose value here is passed on; \
+         for another value write `NAME=VALUE portcullis run --env NAME …`"
+    )]
+    Variable(String),
     #[error("nothing ran: {0}")]
     Client(String),
     #[error("nothing ran: {0}")]
@@ -38,7 +46,11 @@ impl RunError {
     const fn exit_code(&self) -> u8 {
         match self {
             Self::Launch(error) => error.exit_code(),
-            Self::Reach(_) | Self::Client(_) | Self::Kernel(_) | Self::Wait(_) => NOT_CONFINED,
+            Self::Reach(_)
+            | Self::Variable(_)
+            | Self::Client(_)
+            | Self::Kernel(_)
+            | Self::Wait(_) => NOT_CONFINED,
         }
     }
 }
@@ -73,6 +85,9 @@ pub(crate) fn run(arguments: RunArguments) -> ExitCode {
 }
 
 fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
+    if let Some(name) = arguments.env.iter().find(|name| !is_name(name)) {
+        return Err(RunError::Variable(escape(name.as_bytes())));
+    }
     // Before any thread exists, so that all of them leave these signals to the one that waits.
     signals::block()?;
     let mut broker = Broker::start(arguments.reach.gate.as_deref())?;
@@ -84,6 +99,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
     let kept = rustix::io::fcntl_dupfd_cloexec(&socket, 3)?;
     let shown = arguments.command.clone();
     let (tool, mut troubles) = tool(arguments.tool);
+    troubles.extend(unset(&arguments.env));
     let running = worker::launch(Worker {
         command: arguments.command,
         environment: arguments.env,
@@ -120,6 +136,18 @@ fn socket_of(session: Session) -> Result<OwnedFd, RunError> {
     session
         .into_socket()
         .map_err(|_| RunError::Client("the session was already used".to_owned()))
+}
+
+fn is_name(name: &OsStr) -> bool {
+    !name.is_empty() && !name.as_bytes().contains(&b'=')
+}
+
+/// What to say of variables that were to be passed and are not there.
+fn unset(names: &[OsString]) -> impl Iterator<Item = String> {
+    names
+        .iter()
+        .filter(|name| std::env::var_os(name).is_none())
+        .map(|name| format!("--env {}: not set here", escape(name.as_bytes())))
 }
 
 /// `portcullis-tool` for the worker, and what to say when there is none.

@@ -16,9 +16,15 @@ fn numbers() -> [libc::c_int; 4] {
     FORWARDED.map(|(number, _)| number)
 }
 
-/// Keeps them from ending this process, in this thread and those it starts.
+/// Keeps them from ending this process, in this thread and those it starts. Those that a terminal
+/// sends to the whole group are also ignored, because ignoring is inherited: a key that is meant
+/// for the worker must not end the gate that serves it. Workers get their dispositions back.
 pub(super) fn block() -> Result<(), Errno> {
-    sys::block_signals(&numbers())
+    sys::block_signals(&numbers())?;
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
+        sys::ignore_signal(signal)?;
+    }
+    Ok(())
 }
 
 /// Starts a thread that passes each on to the worker. A key on the terminal has already reached a

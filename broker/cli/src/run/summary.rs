@@ -5,7 +5,7 @@ use crate::args::Ending;
 use crate::reach::SealedRoot;
 use crate::worker::Report;
 use portcullis_protocol::control::{Minted, Over, OverCause};
-use portcullis_protocol::ledger::{RefusalNote, Tally};
+use portcullis_protocol::ledger::{CageReport, RefusalNote, Tally};
 use portcullis_protocol::path::escape;
 use portcullis_protocol::refusal::Refusal;
 use serde_json::{Value, json};
@@ -185,6 +185,7 @@ impl Summary {
             "readable_directly": direct,
             "boundaries": boundaries,
             "gaps": gaps,
+            "gate": gate_json(&self.minted.cage),
             "worker": report_json(&self.report),
             "troubles": self.troubles,
         })
@@ -309,6 +310,21 @@ fn root_json(root: &SealedRoot) -> Value {
         "label": root.label.as_str(),
         "given": escape(root.given.as_os_str().as_bytes()),
         "location": escape(root.location().as_os_str().as_bytes()),
+    })
+}
+
+fn gate_json(cage: &CageReport) -> Value {
+    json!({
+        "landlock_abi": cage.landlock_abi,
+        "landlock_handled": cage.landlock_handled,
+        "landlock_rules": cage.landlock_rules,
+        "seccomp_mode": cage.seccomp_mode,
+        "no_new_privs": cage.no_new_privs,
+        "capabilities": cage.capabilities,
+        "user": cage.user,
+        "group": cage.group,
+        "probes_made": cage.probes_made,
+        "probes_refused": cage.probes_refused,
     })
 }
 

@@ -67,6 +67,19 @@ pub(crate) fn block_signals(signals: &[libc::c_int]) -> Result<(), Errno> {
     set_mask(libc::SIG_BLOCK, signals)
 }
 
+/// Ignores a signal here and in the processes started later. One that is also blocked is still
+/// seen by [`wait_for_signal`].
+pub(crate) fn ignore_signal(signal: libc::c_int) -> Result<(), Errno> {
+    // SAFETY: `SIG_IGN` installs no handler, so no code of ours runs on the signal. No safe call
+    // exists.
+    let before = unsafe { libc::signal(signal, libc::SIG_IGN) };
+    if before == libc::SIG_ERR {
+        Err(last())
+    } else {
+        Ok(())
+    }
+}
+
 fn set_mask(how: libc::c_int, signals: &[libc::c_int]) -> Result<(), Errno> {
     let set = set_of(signals);
     // SAFETY: `set` is a live, initialised signal set; the old mask is not asked for. No safe

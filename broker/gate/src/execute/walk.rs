@@ -4,26 +4,25 @@
 //! replaced by a link is refused by the kernel and counted as changed. Denials are judged in the
 //! walk: hidden names are neither seen nor counted.
 
+mod visit;
+
+pub(super) use visit::{Flow, Interrupt, Met, Visitor, Walked};
+
 use crate::bind::{Bound, observation};
-use crate::outlet::{Gone, Outlet};
+use crate::outlet::Gone;
 use crate::policy::{Judgement, Place};
-use crate::session::Session;
 use crate::sys::directory::{self, Fetch};
 use crate::sys::open::{self, Purpose};
 use portcullis_protocol::limits::WALK_DEPTH_MAX;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::Rule;
-use portcullis_protocol::session::{CutReason, Statistics};
-use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{Kind, RootIndex};
+use portcullis_protocol::session::CutReason;
+use portcullis_protocol::view::Kind;
 use rustix::io::Errno;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd as _, BorrowedFd};
-use std::sync::Arc;
-use std::sync::atomic::{self, AtomicBool};
-use std::time::{Duration, Instant};
+use std::os::fd::AsFd as _;
 
 /// Names held in memory by one walk, over all its levels.
 const NAMES_MAX: usize = 200_000;
@@ -31,105 +30,6 @@ const NAMES_MAX: usize = 200_000;
 const NAMES_MIN: usize = 512;
 /// Entries between two looks at the clock and the cancel flag.
 const UNIT: u32 = 64;
-
-/// One object met by a walk.
-#[derive(Debug)]
-pub(super) struct Met<'a> {
-    pub(super) path: &'a RelPath,
-    pub(super) kind: Kind,
-    /// The rule that denies the walk's verb here.
-    pub(super) denied: Option<&'a Rule>,
-    pub(super) place: &'a Place,
-}
-
-/// What the walk does next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flow {
-    /// Goes on, into the object if it is a directory.
-    On,
-    /// Goes on, past the object.
-    Past,
-    /// Stops.
-    Stop(CutReason),
-}
-
-/// Takes what a walk meets.
-pub(super) trait Visitor {
-    /// Takes one object.
-    fn visit(&mut self, met: &Met<'_>, walk: &mut Walked<'_>) -> Result<Flow, Gone>;
-}
-
-/// The part of a walk that its visitor may use.
-#[derive(Debug)]
-pub(super) struct Walked<'a> {
-    pub(super) session: &'a Session,
-    pub(super) root: RootIndex,
-    pub(super) verb: Verb,
-    pub(super) statistics: Statistics,
-    pub(super) interrupt: Interrupt,
-}
-
-/// What ends a walk from outside: its worker, or the clock.
-#[derive(Debug, Clone)]
-pub(super) struct Interrupt {
-    cancelled: Arc<AtomicBool>,
-    deadline: Instant,
-}
-
-impl Interrupt {
-    /// Why work must stop now, if it must.
-    pub(super) fn reason(&self) -> Option<CutReason> {
-        if self.cancelled.load(atomic::Ordering::Relaxed) {
-            Some(CutReason::Cancelled)
-        } else if Instant::now() >= self.deadline {
-            Some(CutReason::Time)
-        } else {
-            None
-        }
-    }
-}
-
-impl<'a> Walked<'a> {
-    /// A walk in the root of `bound` for `verb`, for `time` at most, until `outlet` is cancelled.
-    pub(super) fn new(
-        session: &'a Session,
-        bound: &Bound,
-        verb: Verb,
-        time: Duration,
-        outlet: &Outlet,
-    ) -> Self {
-        let interrupt = Interrupt {
-            cancelled: outlet.cancel_handle(),
-            deadline: Instant::now() + time,
-        };
-        let statistics = Statistics::default();
-        Self {
-            session,
-            root: bound.root(),
-            verb,
-            statistics,
-            interrupt,
-        }
-    }
-
-    /// The root's descriptor.
-    pub(super) fn root_fd(&self) -> Result<BorrowedFd<'a>, Errno> {
-        self.session.root(self.root).ok_or(Errno::BADF)
-    }
-
-    /// Counts an object that could not be opened.
-    pub(super) fn count(&mut self, errno: Errno) {
-        let counter = match errno {
-            Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::STALE | Errno::NXIO => {
-                &mut self.statistics.changed
-            }
-            Errno::XDEV => &mut self.statistics.mounts,
-            Errno::NAMETOOLONG => &mut self.statistics.too_deep,
-            _ => &mut self.statistics.unreadable,
-        };
-        *counter += 1;
-    }
-}
 
 /// A name waiting in a level, ordered by its bytes.
 #[derive(Debug)]

@@ -74,7 +74,7 @@ pub(super) const PLAIN: &[c_long] = &[
     // confining itself further
     libc::SYS_landlock_create_ruleset, libc::SYS_landlock_add_rule,
     libc::SYS_landlock_restrict_self,
-    // judged by the other program, which answers `ENOSYS`
+    // judged by the other programs, which answer for them
     libc::SYS_clone3, libc::SYS_getxattr, libc::SYS_lgetxattr, libc::SYS_listxattr,
     libc::SYS_llistxattr,
 ];
@@ -96,15 +96,15 @@ pub(super) const LEGACY: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const LEGACY: &[c_long] = &[libc::SYS_getrlimit, libc::SYS_setrlimit];
 
-/// Answered as if the kernel did not have them. `clone3` keeps its flags in memory, where no
-/// filter can judge them, and the C library then takes `clone`. Extended attributes of names can
-/// hold content of the user's files, and programs take the answer for a file system without them.
-pub(super) const UNKNOWN: &[c_long] = &[
-    libc::SYS_clone3,
-    libc::SYS_getxattr,
-    libc::SYS_lgetxattr,
-    libc::SYS_listxattr,
-    libc::SYS_llistxattr,
+/// Answered as if the kernel did not have it: it keeps its flags in memory, where no filter can
+/// judge them, and the C library then takes `clone`.
+pub(super) const UNKNOWN: &[c_long] = &[libc::SYS_clone3];
+
+/// Answered as if the file system had none: extended attributes of names can hold content of the
+/// user's files, and every program knows this answer. Those of open files can be read.
+#[rustfmt::skip]
+pub(super) const UNSUPPORTED: &[c_long] = &[
+    libc::SYS_getxattr, libc::SYS_lgetxattr, libc::SYS_listxattr, libc::SYS_llistxattr,
 ];
 
 /// What an argument must be. Only the low half is compared where the kernel takes an `int`, so

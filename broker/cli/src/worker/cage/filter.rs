@@ -1,6 +1,7 @@
 //! The worker's seccomp programs, made from the tables of [`super::calls`].
 
 use super::calls::{self, Form, Must};
+use rustix::io::Errno;
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
     SeccompFilter, SeccompRule, TargetArch, apply_filter,
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(in crate::worker) struct Filter {
     unknown: BpfProgram,
+    unsupported: BpfProgram,
     allowed: BpfProgram,
 }
 
@@ -29,7 +31,6 @@ impl Filter {
     /// Compiles the tables.
     pub(in crate::worker) fn build() -> Result<Self, FilterError> {
         let arch = TargetArch::try_from(std::env::consts::ARCH)?;
-        let unknown = calls::UNKNOWN.iter().map(|n| (*n, Vec::new())).collect();
         let mut allowed: BTreeMap<i64, Vec<SeccompRule>> = calls::PLAIN
             .iter()
             .chain(calls::LEGACY)
@@ -39,39 +40,38 @@ impl Filter {
             let rules = forms.iter().map(|form| rule(form));
             allowed.insert(*number, rules.collect::<Result<_, _>>()?);
         }
-        let errno = |error: rustix::io::Errno| {
-            SeccompAction::Errno(u32::try_from(error.raw_os_error()).unwrap_or(1))
-        };
         Ok(Self {
-            unknown: SeccompFilter::new(
-                unknown,
-                SeccompAction::Allow,
-                errno(rustix::io::Errno::NOSYS),
-                arch,
-            )?
-            .try_into()?,
-            allowed: SeccompFilter::new(
-                allowed,
-                errno(rustix::io::Errno::PERM),
-                SeccompAction::Allow,
-                arch,
-            )?
-            .try_into()?,
+            unknown: answering(calls::UNKNOWN, Errno::NOSYS, arch)?,
+            unsupported: answering(calls::UNSUPPORTED, Errno::OPNOTSUPP, arch)?,
+            allowed: SeccompFilter::new(allowed, errno(Errno::PERM), SeccompAction::Allow, arch)?
+                .try_into()?,
         })
     }
 
     /// Instructions in all.
     pub(in crate::worker) fn instructions(&self) -> u32 {
-        u32::try_from(self.unknown.len() + self.allowed.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.unknown.len() + self.unsupported.len() + self.allowed.len())
+            .unwrap_or(u32::MAX)
     }
 
-    /// Installs both for good. Another architecture's calls kill the process in either.
+    /// Installs them for good. Another architecture's calls kill the process in each.
     pub(in crate::worker) fn install(self) -> Result<(), FilterError> {
-        // Of two answers the kernel takes the stricter, so neither widens the other.
+        // Of several answers the kernel takes the strictest, so none widens another.
         apply_filter(&self.unknown)?;
+        apply_filter(&self.unsupported)?;
         apply_filter(&self.allowed)?;
         Ok(())
     }
+}
+
+/// A program that gives `error` for `numbers` and passes everything else.
+fn answering(numbers: &[i64], error: Errno, arch: TargetArch) -> Result<BpfProgram, BackendError> {
+    let rules = numbers.iter().map(|n| (*n, Vec::new())).collect();
+    SeccompFilter::new(rules, SeccompAction::Allow, errno(error), arch)?.try_into()
+}
+
+fn errno(error: Errno) -> SeccompAction {
+    SeccompAction::Errno(error.raw_os_error().unsigned_abs())
 }
 
 fn rule(form: Form) -> Result<SeccompRule, BackendError> {

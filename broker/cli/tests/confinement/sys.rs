@@ -30,7 +30,7 @@ pub(crate) fn truncate(path: &str) -> Result<()> {
     outcome(c_long::from(unsafe { libc::truncate(path.as_ptr(), 0) }))
 }
 
-/// Fails with `EBADF`'s opposite, 0, only when descriptors other than those named are open.
+/// Succeeds when a descriptor is open that is not named: an attempt to find one.
 pub(crate) fn only_open(allowed: &str) -> Result<()> {
     let allowed: Vec<c_int> = allowed.split(',').filter_map(|n| n.parse().ok()).collect();
     let session = std::env::var("PORTCULLIS_SOCKET_FD")

@@ -7,15 +7,18 @@
 
 use portcullis_cli::worker::{self, LaunchError, Report, Worker};
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 const EACCES: u8 = 13;
 const EPERM: u8 = 1;
 const ENOENT: u8 = 2;
-const ENOSYS: u8 = 38;
+const EOPNOTSUPP: u8 = 95;
 
 fn portcullis() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_portcullis"))
@@ -125,7 +128,7 @@ fn metadata_of_files_cannot_be_changed_or_watched() {
     refuses(EPERM, &["watch", &directory]);
     if unconfined(&["setxattr", &file]) == 0 {
         refuses(EPERM, &["setxattr", &file]);
-        refuses(ENOSYS, &["getxattr", &file]);
+        refuses(EOPNOTSUPP, &["getxattr", &file]);
     }
 }
 
@@ -211,6 +214,7 @@ fn ordinary_programs_work() {
         0
     );
     assert_eq!(shell("ls /usr/bin | head -3 | sort | wc -l >/dev/null"), 0);
+    assert_eq!(shell("ls -l / /usr 2>&1 | grep -q 'not implemented'"), 1);
     assert_eq!(shell("exit 42"), 42);
     assert_eq!(shell("kill -TERM $$"), 128 + 15);
     assert_eq!(shell("umask | grep -q 0077 && test $(ulimit -c) = 0"), 0);
@@ -233,6 +237,87 @@ fn nothing_of_the_caller_is_inherited() {
         9,
         "EBADF: there is none"
     );
+}
+
+/// A launcher in a process of its own, so that its standard streams can be chosen.
+fn launcher(arguments: &[&str]) -> Command {
+    let mut command = Command::new(portcullis().with_file_name("examples").join("launch"));
+    command.args(arguments);
+    command
+}
+
+#[test]
+fn files_as_standard_streams_are_relayed_and_not_handed_over() {
+    let home = Home::new("streams");
+    let attack = attack().to_str().unwrap().to_owned();
+    let out = || File::create(home.at("out")).unwrap();
+    let control = Command::new(&attack)
+        .args(["kind-of-stdout", "file"])
+        .stdout(out())
+        .status();
+    assert_eq!(
+        control.unwrap().code(),
+        Some(0),
+        "the control holds the file"
+    );
+    let status = launcher(&[&attack, "kind-of-stdout", "file"])
+        .stdout(out())
+        .status();
+    assert_eq!(status.unwrap().code(), Some(libc::ESPIPE));
+
+    let script = "cat; echo error >&2; echo more; exit 5";
+    let both = out();
+    let status = launcher(&["sh", "-c", script])
+        .stdin(File::open(home.file()).unwrap())
+        .stderr(both.try_clone().unwrap())
+        .stdout(both)
+        .status();
+    assert_eq!(status.unwrap().code(), Some(5));
+    let written = std::fs::read_to_string(home.at("out")).unwrap();
+    assert_eq!(written, "secreterror\nmore\n", "all of it, in order");
+}
+
+#[test]
+fn output_of_any_size_is_passed_on_whole() {
+    let home = Home::new("size");
+    let out = File::create(home.at("out")).unwrap();
+    let status = launcher(&["head", "-c", "3000000", "/dev/zero"])
+        .stdout(out)
+        .status();
+    assert!(status.unwrap().success());
+    assert_eq!(std::fs::metadata(home.at("out")).unwrap().len(), 3_000_000);
+}
+
+#[test]
+fn what_the_command_leaves_behind_is_not_waited_for() {
+    let home = Home::new("left");
+    let out = File::create(home.at("out")).unwrap();
+    let started = Instant::now();
+    let status = launcher(&["sh", "-c", "echo done; sleep 20 & exit 3"])
+        .stdout(out)
+        .status();
+    assert_eq!(status.unwrap().code(), Some(3));
+    assert!(started.elapsed() < Duration::from_secs(10));
+    assert_eq!(std::fs::read(home.at("out")).unwrap(), b"done\n");
+}
+
+#[test]
+fn the_worker_dies_with_its_launcher() {
+    // The worker writes its process id and replaces itself, so that the id stays.
+    let mut launcher = launcher(&["sh", "-c", "echo $$; exec sleep 600"]);
+    let mut running = launcher.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let stdout = running.stdout.take().unwrap();
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    let worker = PathBuf::from("/proc").join(line.trim());
+    assert!(worker.exists(), "the control: it runs");
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while worker.exists() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!worker.exists());
 }
 
 #[test]

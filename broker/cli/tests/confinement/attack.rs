@@ -1,41 +1,42 @@
-//! A hostile program for the tests: makes one attempt and exits with the kernel's error number, or
-//! with 0 when the attempt succeeded. It is not part of the product.
+//! The other side of the tests: this test's own executable, run again as a hostile program. It
+//! makes one attempt and exits with the kernel's error number, or with 0 when it succeeded.
 
-mod sys;
+use super::sys;
+use std::path::Path;
 
-use std::process::ExitCode;
+/// Names the attempt, words separated by tabs.
+pub(crate) const VARIABLE: &str = "PORTCULLIS_TEST_ATTEMPT";
 
-fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let outcome = match arguments.as_slice() {
+/// Makes the attempt, if this process was started for one, and never comes back.
+pub(crate) fn act() {
+    let Ok(attempt) = std::env::var(VARIABLE) else {
+        return;
+    };
+    let words: Vec<&str> = attempt.split('\t').collect();
+    let outcome = match words.as_slice() {
         ["read", path] => std::fs::read(path).map(drop),
         ["list", path] => std::fs::read_dir(path).map(drop),
         ["create", path] => std::fs::write(path, b"x"),
         ["truncate", path] => sys::truncate(path),
         ["remove", path] => std::fs::remove_file(path),
+        ["stat", path] => Path::new(path).symlink_metadata().map(drop),
         ["connect", path] => std::os::unix::net::UnixStream::connect(path).map(drop),
         ["descriptors", allowed] => sys::only_open(allowed),
-        ["environment", name] => absent(name),
+        ["environment", name] => present(name),
         ["threads"] => threads(),
         ["kind-of-stdout", kind] => sys::stdout_is(kind),
         [name] => sys::attempt(name, None),
         [name, argument] => sys::attempt(name, Some(argument)),
-        _ => return ExitCode::from(250),
+        [..] => Err(std::io::Error::from_raw_os_error(libc::EINVAL)),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => ExitCode::from(
-            error
-                .raw_os_error()
-                .and_then(|number| u8::try_from(number).ok())
-                .unwrap_or(251),
-        ),
-    }
+    std::process::exit(match outcome {
+        Ok(()) => 0,
+        Err(error) => error.raw_os_error().unwrap_or(251),
+    });
 }
 
 /// Succeeds when the variable is there: an attempt to see it.
-fn absent(name: &str) -> std::io::Result<()> {
+fn present(name: &str) -> std::io::Result<()> {
     match std::env::var_os(name) {
         Some(_) => Ok(()),
         None => Err(std::io::Error::from_raw_os_error(libc::ENOENT)),

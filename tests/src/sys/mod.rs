@@ -1,0 +1,1 @@
+//! Raw system calls that the tests make and no library wraps.
