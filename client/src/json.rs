@@ -9,7 +9,7 @@ mod control;
 mod walk;
 
 pub use control::{cage, minted, over, refusal_note, sealed, status, tally};
-pub use walk::{done, entry, found, statistics};
+pub use walk::{done, entry, found, found_kind, statistics};
 
 use crate::error::Error;
 use crate::read::FileContent;

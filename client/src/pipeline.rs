@@ -64,7 +64,7 @@ impl Session {
             bytes,
             weight: Weight::of(read),
             order: Order::new(files),
-            assembly: Assembly::new(files),
+            assembly: Assembly::new(read),
         })
     }
 

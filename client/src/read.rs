@@ -6,9 +6,12 @@ use crate::session::Session;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::refusal::Refusal;
 use portcullis_protocol::session::{
-    Completeness, More, Read, ReadEnd, ReadPart, ReadTail, Reply, Request, Selector,
+    Completeness, More, Range, Read, ReadEnd, ReadPart, ReadTail, Reply, Request, Selector,
 };
 use portcullis_protocol::view::Binding;
+
+/// Room made for a file's bytes before they come, at most; a size is only what the peer says.
+const ROOM_BYTES_MAX: usize = 1024 * 1024;
 
 /// One file's part that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +33,7 @@ pub type FileAnswer = Result<FileContent, Refusal>;
 impl Session {
     /// Reads files, answered in the order of the request's selectors.
     pub fn read(&mut self, read: &Read) -> Result<Vec<FileAnswer>, Error> {
-        let files = read.selectors.as_slice().len();
-        let mut assembly = Assembly::new(files);
+        let mut assembly = Assembly::new(read);
         let mut stream = self.read_stream(read)?;
         while let Some((part, bytes)) = stream.next_part()? {
             if let Err(violation) = assembly.take(part, bytes) {
@@ -217,15 +219,21 @@ impl Order {
 #[derive(Debug)]
 pub(crate) struct Assembly {
     files: usize,
+    /// Bytes of each file that were asked for, where the request says.
+    wanted: u64,
     answers: Vec<FileAnswer>,
     /// The file whose parts come now.
     open: Option<(Binding, u64, Vec<u8>)>,
 }
 
 impl Assembly {
-    pub(crate) const fn new(files: usize) -> Self {
+    pub(crate) fn new(read: &Read) -> Self {
         Self {
-            files,
+            files: read.selectors.as_slice().len(),
+            wanted: match read.range {
+                Range::Bytes { length, .. } => length,
+                Range::Lines { .. } | Range::Head { .. } | Range::Tail { .. } => 0,
+            },
             answers: Vec::new(),
             open: None,
         }
@@ -234,7 +242,10 @@ impl Assembly {
     /// Takes one part.
     pub(crate) fn take(&mut self, part: ReadPart, bytes: &[u8]) -> Result<(), Violation> {
         if let Some(head) = part.head {
-            self.open = Some((head, part.offset, Vec::new()));
+            let left = head.observation.stamp.size.saturating_sub(part.offset);
+            let room = usize::try_from(left.min(self.wanted)).unwrap_or(usize::MAX);
+            let bytes = Vec::with_capacity(room.min(ROOM_BYTES_MAX));
+            self.open = Some((head, part.offset, bytes));
         }
         if let Some((_, _, content)) = &mut self.open {
             content.extend_from_slice(bytes);

@@ -45,7 +45,7 @@ mod sealed {
 /// The parts of one answer, as they come. It borrows the session: no other request runs
 /// meanwhile.
 ///
-/// After the last item [`Self::finish`] says how it ended and what was passed over. Dropped or
+/// When it has given `None`, [`Self::finish`] says how it ended and what was passed over. Dropped or
 /// finished before, it tells the gate to stop and drains what is on its way, so that the session
 /// can be used again.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl<'s, T: StreamItem> Stream<'s, T> {
         self.start.as_ref()
     }
 
-    /// How it ended. Before the last item was taken, the rest is cancelled and dropped.
+    /// How it ended. When the stream has not given `None` yet, the rest is cancelled and dropped.
     pub fn finish(mut self) -> Result<Done, Error> {
         self.stop()?;
         match &self.state {
@@ -99,13 +99,6 @@ impl<'s, T: StreamItem> Stream<'s, T> {
 
     /// Tells the gate to stop, if it has not, and takes what is on its way.
     fn stop(&mut self) -> Result<(), Error> {
-        if !matches!(self.state, State::Running) {
-            return Ok(());
-        }
-        // After the last item only the end is missing, and that comes by itself.
-        if self.items.len() == 0 {
-            self.receive(Place::Later)?;
-        }
         if !matches!(self.state, State::Running) {
             return Ok(());
         }

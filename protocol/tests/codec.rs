@@ -1,5 +1,13 @@
 //! What the codec promises of any bytes, for each of the six directions.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, its helpers too"
+)]
 
+#[path = "codec/memory.rs"]
+mod memory;
 mod sys;
 
 use portcullis_protocol::bounded::Bytes;
@@ -17,7 +25,6 @@ use portcullis_protocol::session::{
 use portcullis_protocol::view::Kind;
 use proptest::prelude::*;
 use std::path::Path;
-use sys::peak_of;
 
 /// One direction of one endpoint, whatever it says.
 struct Direction {
@@ -71,7 +78,9 @@ fn golden(name: &str) -> Vec<Vec<u8>> {
     let read = |path| {
         let text = std::fs::read_to_string(path).unwrap();
         let bytes = text.split_whitespace();
-        bytes.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+        bytes
+            .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+            .collect()
     };
     files.into_iter().map(read).collect()
 }
@@ -128,7 +137,12 @@ fn a_frame_cut_anywhere_is_no_frame() {
         for packet in golden(direction.name) {
             for cut in 0..body_end(&packet) {
                 let refused = (direction.reencode)(&packet[..cut]);
-                assert_eq!(refused, Err(DecodeError::NotAFrame), "{} at {cut}", direction.name);
+                assert_eq!(
+                    refused,
+                    Err(DecodeError::NotAFrame),
+                    "{} at {cut}",
+                    direction.name
+                );
             }
         }
     }
@@ -148,11 +162,17 @@ fn no_byte_of_a_frame_is_ignored() {
             let len = u32::try_from(end + 1 - HEADER_BYTES).unwrap();
             longer[8..HEADER_BYTES].copy_from_slice(&len.to_le_bytes());
             let refused = (direction.reencode)(&longer);
-            assert!(matches!(refused, Err(DecodeError::Malformed { .. })), "{refused:?}");
+            assert!(
+                matches!(refused, Err(DecodeError::Malformed { .. })),
+                "{refused:?}"
+            );
             if packet.len() == end && !carries_content(direction, &packet) {
                 let trailing = [&packet[..], b"x"].concat();
                 let refused = (direction.reencode)(&trailing);
-                assert!(matches!(refused, Err(DecodeError::Malformed { .. })), "{refused:?}");
+                assert!(
+                    matches!(refused, Err(DecodeError::Malformed { .. })),
+                    "{refused:?}"
+                );
             }
         }
     }
@@ -185,7 +205,10 @@ fn what_is_too_large_is_not_encoded() {
     let ping = Request::Ping(Ping {});
     assert_eq!(encode(id, &ping, CONTENT_BYTES_MAX, out), Ok(()));
     let refused = encode(id, &ping, CONTENT_BYTES_MAX + 1, out);
-    assert!(matches!(refused, Err(EncodeError::TooLarge(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(EncodeError::TooLarge(_))),
+        "{refused:?}"
+    );
     let refused = encode(id, &Request::Whoami(Whoami {}), 1, out);
     assert_eq!(refused, Err(EncodeError::NoContent));
     let entry = Entry {
@@ -203,20 +226,32 @@ fn what_is_too_large_is_not_encoded() {
     assert_eq!(encode(id, &entries(500), 0, out), Ok(()));
     assert!(out.len() <= FRAME_BYTES_MAX);
     let refused = encode(id, &entries(520), 0, out);
-    assert!(matches!(refused, Err(EncodeError::TooLarge(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(EncodeError::TooLarge(_))),
+        "{refused:?}"
+    );
 }
 
 #[test]
 fn what_is_too_large_is_not_decoded() {
     let content = vec![0; CONTENT_BYTES_MAX + 1];
     let whole = raw(0x51, 9, b"", &content[1..]);
-    assert_eq!(decode::<Request>(&whole).unwrap().content.len(), CONTENT_BYTES_MAX);
-    assert_eq!(decode::<Request>(&raw(0x51, 9, b"", &content)).err(), malformed(9));
+    assert_eq!(
+        decode::<Request>(&whole).unwrap().content.len(),
+        CONTENT_BYTES_MAX
+    );
+    assert_eq!(
+        decode::<Request>(&raw(0x51, 9, b"", &content)).err(),
+        malformed(9)
+    );
     let long = raw(0x51, 9, &vec![0; BODY_BYTES_MAX + 1], b"");
     assert_eq!(decode::<Request>(&long).err(), Some(DecodeError::NotAFrame));
     let mut claimed = raw(0x51, 9, b"", b"");
     claimed[8..HEADER_BYTES].copy_from_slice(&u32::MAX.to_le_bytes());
-    assert_eq!(decode::<Request>(&claimed).err(), Some(DecodeError::NotAFrame));
+    assert_eq!(
+        decode::<Request>(&claimed).err(),
+        Some(DecodeError::NotAFrame)
+    );
 }
 
 #[test]
@@ -228,7 +263,10 @@ fn a_value_over_its_own_limit_is_malformed() {
         raw(0x51, 2, &body, b"")
     };
     assert!(decode::<Request>(&stat(SELECTOR_BYTES_MAX)).is_ok());
-    assert_eq!(decode::<Request>(&stat(SELECTOR_BYTES_MAX + 1)).err(), malformed(2));
+    assert_eq!(
+        decode::<Request>(&stat(SELECTOR_BYTES_MAX + 1)).err(),
+        malformed(2)
+    );
     // read: so many selectors of no root and one letter, then head of one line, no survey.
     let read = |files: usize| {
         let mut body = vec![u8::try_from(files).unwrap()];
@@ -241,13 +279,21 @@ fn a_value_over_its_own_limit_is_malformed() {
         panic!("a read");
     };
     assert_eq!(ask.range, Range::Head { count: 1 });
-    assert_eq!(decode::<Request>(&read(READ_FILES_MAX + 1)).err(), malformed(3));
+    assert_eq!(
+        decode::<Request>(&read(READ_FILES_MAX + 1)).err(),
+        malformed(3)
+    );
 }
 
 #[test]
 fn a_path_on_the_wire_is_plain() {
     // read part, whose head is bound to this path.
-    for (path, good) in [(&b"a/b"[..], true), (b"a/../b", false), (b"/a", false), (b"a\0", false)] {
+    for (path, good) in [
+        (&b"a/b"[..], true),
+        (b"a/../b", false),
+        (b"/a", false),
+        (b"a\0", false),
+    ] {
         let part = golden("reply")
             .into_iter()
             .find_map(|packet| match decode::<Reply>(&packet).unwrap().message {
@@ -272,70 +318,15 @@ fn a_path_on_the_wire_is_plain() {
     }
 }
 
-/// Live heap one frame may cost while it is decoded, in bytes. A body of lists of the smallest
-/// items is larger in memory than on the wire; lists also double while they grow.
-const HEAP_BYTES_MAX: usize = 16 * 1024 * 1024;
-
-/// Bodies that claim or hold as many items as they can.
-fn hostile_bodies() -> Vec<Vec<u8>> {
-    let varint = |mut n: u64| {
-        let mut bytes = Vec::new();
-        while n >= 0x80 {
-            bytes.push(u8::try_from(n & 0x7f).unwrap() | 0x80);
-            n >>= 7;
-        }
-        bytes.push(u8::try_from(n).unwrap());
-        bytes
-    };
-    let mut bodies = Vec::new();
-    for claimed in [1 << 16, 1 << 17, u64::from(u32::MAX), u64::MAX] {
-        for lead in [&b""[..], &[0], &[0, 0], &[0, 1, b'a'], &[0; 8], &[1; 8]] {
-            for fill in [0_u8, 1] {
-                let mut body = lead.to_vec();
-                body.extend(varint(claimed));
-                bodies.push(body.clone());
-                body.resize(BODY_BYTES_MAX, fill);
-                bodies.push(body);
-            }
-        }
-    }
-    bodies
-}
-
-#[test]
-fn a_hostile_length_costs_little_memory() {
-    let bodies = hostile_bodies();
-    for direction in &ALL {
-        let mut most = 0;
-        for code in 0..=10 {
-            for body in &bodies {
-                let packet = raw(direction.tag, code, body, b"");
-                let (_, peak) = peak_of(|| (direction.reencode)(&packet));
-                most = most.max(peak);
-            }
-        }
-        println!("{}: {most} bytes at most", direction.name);
-        assert!(most <= HEAP_BYTES_MAX, "{}: {most} bytes", direction.name);
-    }
-}
-
-#[test]
-fn memory_is_counted() {
-    let (kept, peak) = peak_of(|| {
-        drop(vec![0_u8; 1 << 20]);
-        vec![0_u8; 1 << 10]
-    });
-    assert!(peak >= 1 << 20 && peak < (1 << 20) + 4096, "{peak}");
-    let ((), peak) = peak_of(|| drop(kept));
-    assert_eq!(peak, 0);
-}
-
 /// A golden frame with a few bytes changed, so that much of it still decodes.
 fn nearly(direction: &Direction) -> impl Strategy<Value = Vec<u8>> + use<> {
     let frames = golden(direction.name);
     let change = (any::<prop::sample::Index>(), any::<u8>());
-    (prop::sample::select(frames), prop::collection::vec(change, 0..4)).prop_map(
-        |(mut packet, changes)| {
+    (
+        prop::sample::select(frames),
+        prop::collection::vec(change, 0..4),
+    )
+        .prop_map(|(mut packet, changes)| {
             for (at, byte) in changes {
                 let at = at.index(packet.len() - HEADER_BYTES + 8);
                 // Code and id, then the body: tag, reserved byte and length stay.
@@ -345,8 +336,7 @@ fn nearly(direction: &Direction) -> impl Strategy<Value = Vec<u8>> + use<> {
                 }
             }
             packet
-        },
-    )
+        })
 }
 
 proptest! {

@@ -1,5 +1,11 @@
 //! The wire, byte for byte: one file for every message of every endpoint, and what
 //! `docs/PROTOCOL.md` says of them. `BLESS=1` writes the files anew; then read the difference.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, its helpers too"
+)]
 
 #[path = "golden/document.rs"]
 mod document;
@@ -78,9 +84,7 @@ fn assert_header<M: Message>(case: &Case<M>, packet: &[u8]) {
     assert_eq!(packet[1], 0, "{}: zero", case.name);
     let code = u16::from(packet[2]) + (u16::from(packet[3]) << 8);
     assert_eq!(code, case.message.code(), "{}: code", case.name);
-    let number = |at: usize| {
-        (0..4).fold(0, |sum, n| sum + (u32::from(packet[at + n]) << (8 * n)))
-    };
+    let number = |at: usize| (0..4).fold(0, |sum, n| sum + (u32::from(packet[at + n]) << (8 * n)));
     assert_eq!(number(4), case.id.0, "{}: id", case.name);
     assert_eq!(number(8) as usize, body_len, "{}: length", case.name);
     assert!(packet.ends_with(case.content), "{}: content", case.name);
@@ -105,12 +109,24 @@ fn check<M: Message + Debug + PartialEq>(kind: &str, cases: &[Case<M>]) -> BTree
         assert_eq!(frame.message, case.message, "{}", case.name);
         assert_eq!(frame.content, case.content, "{}", case.name);
         let code = case.message.code();
-        assert!(case.name.starts_with(&format!("{kind}-{code:02}-")), "{}", case.name);
-        assert!(names.insert(case.name.to_owned()), "{} stands twice", case.name);
+        assert!(
+            case.name.starts_with(&format!("{kind}-{code:02}-")),
+            "{}",
+            case.name
+        );
+        assert!(
+            names.insert(case.name.to_owned()),
+            "{} stands twice",
+            case.name
+        );
         codes.insert(code);
     }
     for code in 0..=u16::MAX {
-        assert_eq!(codes.contains(&code), is_known::<M>(code), "{kind} {code} has no file");
+        assert_eq!(
+            codes.contains(&code),
+            is_known::<M>(code),
+            "{kind} {code} has no file"
+        );
     }
     names
 }
@@ -157,6 +173,10 @@ fn every_message_is_its_golden_file_and_every_file_a_message() {
     if is_blessing() {
         // The fuzz target reads a zero byte, then two authorities before they are sealed.
         let parts = postcard::to_extend(&values::parts(), Vec::new()).unwrap();
-        write_seed("authority", "golden", &[&[0], &parts[..], &parts[..]].concat());
+        write_seed(
+            "authority",
+            "golden",
+            &[&[0], &parts[..], &parts[..]].concat(),
+        );
     }
 }

@@ -361,7 +361,7 @@ fn each(
         meet(&entry.path(), &path, kind);
         if kind.is_dir() && depth > 1 {
             // A directory that is gone by now is passed over.
-            drop(each(&entry.path(), &path, depth - 1, meet));
+            each(&entry.path(), &path, depth - 1, meet).unwrap_or_default();
         }
     }
     Ok(())

@@ -5,6 +5,7 @@ mod args;
 mod doctor;
 mod reach;
 mod run;
+mod say;
 mod sys;
 mod why;
 pub mod worker;
@@ -26,9 +27,29 @@ pub fn main() -> ExitCode {
             };
         }
     }
-    match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error),
+    };
+    match arguments.command {
         Command::Run(arguments) => run::run(arguments),
         Command::Why(arguments) => why::why(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
+    }
+}
+
+/// Says what is wrong with the command line, or gives the help that was asked for. `run` keeps the
+/// usual code 2 for its command: where nothing ran, it is 125.
+fn usage(error: &clap::Error) -> ExitCode {
+    match error.print() {
+        Ok(()) | Err(_) => {}
+    }
+    let run = std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == "run");
+    match error.exit_code() {
+        0 => ExitCode::SUCCESS,
+        _ if run => ExitCode::from(worker::NOT_CONFINED),
+        code => ExitCode::from(u8::try_from(code).unwrap_or(2)),
     }
 }

@@ -27,18 +27,18 @@ pub(crate) struct Broker {
 pub(crate) enum ReachError {
     /// No directory was named.
     #[error(
-        "nothing ran: a worker reaches nothing that is not named: add --workspace DIR (what the \
+        "nothing was changed: a worker reaches nothing that is not named: add --workspace DIR (what the \
          work is about) or --read DIR, for example `--workspace .`"
     )]
     NoRoot,
     /// The warden did not start.
-    #[error("nothing ran: {0}")]
+    #[error("nothing was changed: {0}")]
     Warden(String),
     /// The warden refused.
     #[error("{0}")]
     Refused(#[from] Error),
     /// A pattern cannot be shown, so no rule can be named after it.
-    #[error("nothing ran: {option} `{pattern}`: {why}")]
+    #[error("nothing was changed: {option} `{pattern}`: {why}")]
     Pattern {
         /// `--deny` or `--hide`.
         option: &'static str,
@@ -114,12 +114,17 @@ pub(crate) enum Hiding {
     Shown,
 }
 
+/// Refuses a command line that names no root.
+pub(crate) fn require_roots(reach: &Reach) -> Result<(), ReachError> {
+    if reach.workspace.is_empty() && reach.read.is_empty() {
+        return Err(ReachError::NoRoot);
+    }
+    Ok(())
+}
+
 impl Ground {
     /// Seals every directory.
     pub(crate) fn seal(broker: &mut Broker, reach: &Reach) -> Result<Self, ReachError> {
-        if reach.workspace.is_empty() && reach.read.is_empty() {
-            return Err(ReachError::NoRoot);
-        }
         let denies = rules("--deny", &reach.deny)?;
         let hides = rules("--hide", &reach.hide)?;
         let mut taken = BTreeSet::new();

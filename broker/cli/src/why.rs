@@ -1,7 +1,8 @@
 //! `portcullis why`: what a worker would be told, and, for the person who asks, the truth.
 
 use crate::args::{Form, WhyArguments};
-use crate::reach::{Broker, Ground, Hiding, ReachError};
+use crate::reach::{Broker, Ground, Hiding, ReachError, require_roots};
+use crate::say;
 use portcullis_client::{Error, ask};
 use portcullis_protocol::path::escape;
 use portcullis_protocol::refusal::Refusal;
@@ -33,7 +34,7 @@ pub(crate) fn why(arguments: &WhyArguments) -> ExitCode {
     match answer(arguments) {
         Ok(answer) => {
             match arguments.form() {
-                Form::Json => println!("{}", answer.json(arguments)),
+                Form::Json => say::out(answer.json(arguments)),
                 Form::Text => answer.print(arguments),
             }
             match answer.told {
@@ -43,8 +44,8 @@ pub(crate) fn why(arguments: &WhyArguments) -> ExitCode {
         }
         Err(error) => {
             match arguments.form() {
-                Form::Json => println!("{}", json!({"version": 1, "error": error.to_string()})),
-                Form::Text => eprintln!("portcullis: {error}"),
+                Form::Json => say::out(json!({"version": 1, "error": error.to_string()})),
+                Form::Text => say::err(format_args!("portcullis: {error}")),
             }
             ExitCode::FAILURE
         }
@@ -52,6 +53,7 @@ pub(crate) fn why(arguments: &WhyArguments) -> ExitCode {
 }
 
 fn answer(arguments: &WhyArguments) -> Result<Answer, ReachError> {
+    require_roots(&arguments.reach)?;
     let mut broker = Broker::start(arguments.reach.gate.as_deref())?;
     let ground = Ground::seal(&mut broker, &arguments.reach)?;
     let selector = ask::selector(arguments.path.as_bytes())?;
@@ -98,19 +100,19 @@ impl Answer {
             Verdict::Allowed { grant, binding } => {
                 let root = self.label(usize::from(binding.root.0));
                 let kind = binding.observation.kind.name();
-                println!("allowed: {verb} `{path}`");
-                println!("  object: /{root}/{} ({kind})", binding.path);
+                say::out(format_args!("allowed: {verb} `{path}`"));
+                say::out(format_args!("  object: /{root}/{} ({kind})", binding.path));
                 let granted = self.label(usize::from(grant.root.0));
-                println!(
+                say::out(format_args!(
                     "  by: the grant of {} on /{granted}/{}",
                     grant.verbs, grant.prefix
-                );
+                ));
             }
             Verdict::Refused(refusal) => match &self.truth {
-                Truth::AsTold => println!("refused: {refusal}"),
+                Truth::AsTold => say::out(format_args!("refused: {refusal}")),
                 Truth::Hidden(rule) => {
-                    println!("a worker is told: {refusal}");
-                    println!("in truth: it is hidden by {rule}");
+                    say::out(format_args!("a worker is told: {refusal}"));
+                    say::out(format_args!("in truth: it is hidden by {rule}"));
                 }
             },
         }

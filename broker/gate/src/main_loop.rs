@@ -39,6 +39,9 @@ enum GateError {
 /// order, 1 when it could not be served; what went wrong is said on the ledger, never on a
 /// terminal.
 pub fn main() -> ExitCode {
+    if crate::sys::cage::close_inherited().is_err() {
+        return ExitCode::FAILURE;
+    }
     let Ok(socket) = rustix::io::fcntl_dupfd_cloexec(std::io::stdin().as_fd(), 3) else {
         return ExitCode::FAILURE;
     };

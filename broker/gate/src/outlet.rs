@@ -3,14 +3,18 @@
 use crate::counters::Counters;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::Reply;
+use portcullis_protocol::session::{More, Reply};
 use portcullis_transport::{Endpoint, SessionSide, TransportError};
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// The worker is gone, or did not read in time: nothing more can be said to it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gone;
+
+/// The streaming requests of a session that are not answered to the end, with what cancels each.
+pub(crate) type Running = Arc<Mutex<HashMap<RequestId, Arc<AtomicBool>>>>;
 
 /// Answers one request. Several may be open at once; the kernel keeps their packets apart.
 #[derive(Debug)]
@@ -20,12 +24,15 @@ pub(crate) struct Outlet {
     cancelled: Arc<AtomicBool>,
     id: RequestId,
     scratch: Vec<u8>,
+    room: Vec<u8>,
+    running: Running,
 }
 
 impl Outlet {
     pub(crate) fn new(
         endpoint: Arc<Endpoint<SessionSide>>,
         counters: Arc<Counters>,
+        running: Running,
         id: RequestId,
     ) -> Self {
         let cancelled = Arc::new(AtomicBool::new(false));
@@ -35,6 +42,8 @@ impl Outlet {
             cancelled,
             id,
             scratch: Vec::new(),
+            room: Vec::new(),
+            running,
         }
     }
 
@@ -45,6 +54,9 @@ impl Outlet {
 
     /// Sends one reply whole.
     pub(crate) fn send(&mut self, reply: &Reply, content: &[u8]) -> Result<(), Gone> {
+        if is_last(reply) {
+            self.release();
+        }
         match self
             .endpoint
             .send(&mut self.scratch, self.id, reply, content)
@@ -70,10 +82,35 @@ impl Outlet {
     /// Ends the request with a refusal.
     pub(crate) fn refuse(&mut self, refusal: &Refusal) -> Result<(), Gone> {
         self.counters.refusal(refusal);
+        self.release();
         let reply = Reply::Refused(refusal.clone());
         self.endpoint
             .send(&mut self.scratch, self.id, &reply, &[])
             .map_err(|_| Gone)
+    }
+
+    /// Frees the request's id before its last frame is sent, because the worker may use the id
+    /// again as soon as it has read that.
+    fn release(&self) {
+        if let Ok(mut running) = self.running.lock() {
+            let own = running
+                .get(&self.id)
+                .is_some_and(|flag| Arc::ptr_eq(flag, &self.cancelled));
+            if own {
+                running.remove(&self.id);
+            }
+        }
+    }
+
+    /// Room for file content, kept between requests so that it is allocated once. Give it back
+    /// with [`Self::keep_room`].
+    pub(crate) fn take_room(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.room)
+    }
+
+    /// See [`Self::take_room`].
+    pub(crate) fn keep_room(&mut self, room: Vec<u8>) {
+        self.room = room;
     }
 
     /// Whether the worker no longer wants the rest. Asked between units of work.
@@ -84,5 +121,20 @@ impl Outlet {
     /// What cancels it.
     pub(crate) fn cancel_handle(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.cancelled)
+    }
+}
+
+/// Whether a reply ends its request.
+const fn is_last(reply: &Reply) -> bool {
+    match reply {
+        Reply::ReadPart(part) => matches!(part.more, More::Last),
+        Reply::Entries(_) | Reply::Matches(_) | Reply::Closing(_) => false,
+        Reply::Welcome(_)
+        | Reply::Refused(_)
+        | Reply::Whoami(_)
+        | Reply::Stat(_)
+        | Reply::Done(_)
+        | Reply::Why(_)
+        | Reply::Pong(_) => true,
     }
 }

@@ -17,7 +17,7 @@ use crate::resolve::resolve;
 use crate::session::Session;
 use crate::suggest::suggest;
 use portcullis_protocol::refusal::Refusal;
-use portcullis_protocol::session::{Links, Reply, Request, Selector};
+use portcullis_protocol::session::{Links, Read, Reply, Request, Selector};
 use portcullis_protocol::verb::Verb;
 
 /// Answers one decoded request. Hello, ping and cancel belong to the conversation and are
@@ -61,6 +61,28 @@ pub(crate) fn answer(
         Ok(None) => Ok(()),
         Err(refusal) => outlet.refuse(&refusal),
     }
+}
+
+/// Answers a read of one file at once if the part asked for is short; else gives back the bound
+/// file, for [`answer_bound`] on a stream.
+pub(crate) fn answer_short(
+    session: &Session,
+    ask: &Read,
+    selector: &Selector,
+    outlet: &mut Outlet,
+) -> Result<Option<Bound>, Gone> {
+    match follow(session, Verb::Read, selector) {
+        Ok(bound) if execute::is_short(&bound, ask) => {
+            execute::read_bound(ask, bound, outlet).map(|()| None)
+        }
+        Ok(bound) => Ok(Some(bound)),
+        Err(refusal) => outlet.refuse(&refusal).map(|()| None),
+    }
+}
+
+/// Answers a read whose one file is bound.
+pub(crate) fn answer_bound(ask: &Read, bound: Bound, outlet: &mut Outlet) -> Result<(), Gone> {
+    execute::read_bound(ask, bound, outlet)
 }
 
 /// The same as [`reach`], through a link in the last component.

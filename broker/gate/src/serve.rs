@@ -2,22 +2,17 @@
 
 use crate::cage::Caged;
 use crate::counters::{Counted, Counters};
-use crate::outlet::{Gone, Outlet};
+use crate::outlet::{Gone, Outlet, Running};
 use crate::pipeline;
 use crate::session::Session;
-use crate::streams::Streams;
+use crate::streams::{Streams, Work};
 use portcullis_protocol::VERSION;
 use portcullis_protocol::frame::{DecodeError, RequestId};
 use portcullis_protocol::ledger::SessionEnd;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{
-    Closing, Hello, Limits, Ping, Range, Reply, Request, Survey, Welcome,
-};
+use portcullis_protocol::session::{Closing, Hello, Limits, Ping, Read, Reply, Request, Welcome};
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use std::sync::Arc;
-
-/// Reads of at most this many bytes are answered at once; others are streams.
-const INLINE_BYTES: u64 = 1024 * 1024;
 
 /// What the loop does after a packet.
 enum Next {
@@ -33,11 +28,22 @@ pub(crate) fn serve(
     endpoint: Endpoint<SessionSide>,
     counters: &Arc<Counters>,
 ) -> SessionEnd {
+    let running = Running::default();
     let session = Arc::new(session);
     let endpoint = Arc::new(endpoint);
     let mut talk = Conversation {
-        outlet: Outlet::new(Arc::clone(&endpoint), Arc::clone(counters), RequestId::NONE),
-        streams: Streams::new(Arc::clone(&session), Arc::clone(&endpoint)),
+        outlet: Outlet::new(
+            Arc::clone(&endpoint),
+            Arc::clone(counters),
+            Arc::clone(&running),
+            RequestId::NONE,
+        ),
+        streams: Streams::new(
+            Arc::clone(&session),
+            Arc::clone(&endpoint),
+            Arc::clone(&running),
+        ),
+        running,
         session,
         endpoint: Arc::clone(&endpoint),
         counters: Arc::clone(counters),
@@ -72,6 +78,7 @@ struct Conversation {
     counters: Arc<Counters>,
     outlet: Outlet,
     streams: Streams,
+    running: Running,
     greeted: Greeted,
 }
 
@@ -117,16 +124,43 @@ impl Conversation {
 
     fn admit_request(&mut self, id: RequestId, request: Request) -> Result<Next, Gone> {
         self.counters.request(counted(&request));
-        if is_short(&request) {
-            pipeline::answer(&self.session, &request, &mut self.outlet)?;
-            return Ok(Next::Go);
-        }
-        let outlet = Outlet::new(Arc::clone(&self.endpoint), Arc::clone(&self.counters), id);
-        if let Err(refused) = self.streams.start(request, id, outlet) {
-            let (refusal, mut outlet) = *refused;
-            outlet.refuse(&refusal)?;
+        match request {
+            Request::Read(read) => self.read(id, read)?,
+            Request::List(_) | Request::Glob(_) | Request::Search(_) => {
+                self.stream(id, Work::Request(request))?;
+            }
+            Request::Hello(_)
+            | Request::Whoami(_)
+            | Request::Stat(_)
+            | Request::Why(_)
+            | Request::Cancel(_)
+            | Request::Ping(_) => pipeline::answer(&self.session, &request, &mut self.outlet)?,
         }
         Ok(Next::Go)
+    }
+
+    /// One file is answered here if its part is short; everything else is a stream.
+    fn read(&mut self, id: RequestId, read: Read) -> Result<(), Gone> {
+        let [selector] = read.selectors.as_slice() else {
+            return self.stream(id, Work::Request(Request::Read(read)));
+        };
+        match pipeline::answer_short(&self.session, &read, selector, &mut self.outlet)? {
+            None => Ok(()),
+            Some(bound) => self.stream(id, Work::Bound(read, bound)),
+        }
+    }
+
+    fn stream(&mut self, id: RequestId, work: Work) -> Result<(), Gone> {
+        let outlet = Outlet::new(
+            Arc::clone(&self.endpoint),
+            Arc::clone(&self.counters),
+            Arc::clone(&self.running),
+            id,
+        );
+        match self.streams.start(work, id, outlet) {
+            Ok(()) => Ok(()),
+            Err(refused) => self.outlet.refuse(&refused),
+        }
     }
 
     fn greet(&mut self, hello: &Hello) -> Result<Next, Gone> {
@@ -177,26 +211,6 @@ impl Conversation {
         self.endpoint
             .try_send(&mut Vec::new(), RequestId::NONE, &Reply::Closing(closing))
             .unwrap_or_default();
-    }
-}
-
-/// Requests that take a bounded handful of system calls.
-fn is_short(request: &Request) -> bool {
-    match request {
-        Request::Hello(_)
-        | Request::Whoami(_)
-        | Request::Stat(_)
-        | Request::Why(_)
-        | Request::Cancel(_)
-        | Request::Ping(_) => true,
-        Request::Read(read) => {
-            let part = match read.range {
-                Range::Bytes { length, .. } => length <= INLINE_BYTES,
-                Range::Lines { .. } | Range::Head { .. } | Range::Tail { .. } => false,
-            };
-            part && read.survey == Survey::None && read.selectors.as_slice().len() == 1
-        }
-        Request::List(_) | Request::Glob(_) | Request::Search(_) => false,
     }
 }
 

@@ -3,15 +3,15 @@
 //! Threads are started when first needed, at lower priority, and kept. At most the session's
 //! limit of streams runs at once; a further one is refused, never queued.
 
-use crate::outlet::{Gone, Outlet};
+use crate::bind::Bound;
+use crate::outlet::{Gone, Outlet, Running};
 use crate::pipeline;
 use crate::session::Session;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::Request;
+use portcullis_protocol::session::{Read, Request};
 use portcullis_transport::{Endpoint, SessionSide};
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
@@ -20,12 +20,17 @@ const NICE: i32 = 10;
 /// Stack of a stream thread, in bytes: matchers recurse by pattern, whose depth is limited.
 const STACK_BYTES: usize = 512 * 1024;
 
-type Running = Arc<Mutex<HashMap<RequestId, Arc<AtomicBool>>>>;
+/// What a stream does.
+pub(crate) enum Work {
+    /// A request, from the start.
+    Request(Request),
+    /// A read whose one file is bound already and turned out to be long.
+    Bound(Read, Bound),
+}
 
 struct Job {
-    request: Request,
+    work: Work,
     outlet: Outlet,
-    id: RequestId,
 }
 
 /// The stream threads of one session.
@@ -40,13 +45,17 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    pub(crate) fn new(session: Arc<Session>, endpoint: Arc<Endpoint<SessionSide>>) -> Self {
+    pub(crate) fn new(
+        session: Arc<Session>,
+        endpoint: Arc<Endpoint<SessionSide>>,
+        running: Running,
+    ) -> Self {
         let limit = usize::from(session.limits.streams);
         let (jobs, queue) = sync_channel(limit.max(1));
         Self {
             session,
             endpoint,
-            running: Running::default(),
+            running,
             jobs,
             queue: Arc::new(Mutex::new(queue)),
             threads: 0,
@@ -57,35 +66,31 @@ impl Streams {
     /// Starts a streaming request, or refuses it.
     pub(crate) fn start(
         &mut self,
-        request: Request,
+        work: Work,
         id: RequestId,
         outlet: Outlet,
-    ) -> Result<(), Box<(Refusal, Outlet)>> {
+    ) -> Result<(), Refusal> {
         let Ok(mut running) = self.running.lock() else {
-            return Err(Box::new((Refusal::new(Code::Exhausted), outlet)));
+            return Err(Refusal::new(Code::Exhausted));
         };
         if running.contains_key(&id) {
             let refusal = Refusal::new(Code::Malformed).noting("this request id is in use");
-            return Err(Box::new((refusal, outlet)));
+            return Err(refusal);
         }
         if running.len() >= self.limit {
-            return Err(Box::new((Refusal::new(Code::TooManyInFlight), outlet)));
+            return Err(Refusal::new(Code::TooManyInFlight));
         }
         if running.len() >= self.threads {
             if self.spawn().is_err() {
-                return Err(Box::new((Refusal::new(Code::Exhausted), outlet)));
+                return Err(Refusal::new(Code::Exhausted));
             }
             self.threads += 1;
         }
         running.insert(id, outlet.cancel_handle());
         drop(running);
         self.jobs
-            .send(Job {
-                request,
-                outlet,
-                id,
-            })
-            .map_err(|failed| Box::new((Refusal::new(Code::Exhausted), failed.0.outlet)))
+            .send(Job { work, outlet })
+            .map_err(|_| Refusal::new(Code::Exhausted))
     }
 
     /// Stops a streaming request, if it still runs.
@@ -108,7 +113,6 @@ impl Streams {
 
     fn spawn(&self) -> std::io::Result<()> {
         let queue = Arc::clone(&self.queue);
-        let running = Arc::clone(&self.running);
         let session = Arc::clone(&self.session);
         let endpoint = Arc::clone(&self.endpoint);
         std::thread::Builder::new()
@@ -118,15 +122,13 @@ impl Streams {
                 // Best effort on purpose: without it streams are only less polite.
                 rustix::process::setpriority_process(None, NICE).unwrap_or_default();
                 while let Some(job) = next(&queue) {
-                    let Job {
-                        request,
-                        mut outlet,
-                        id,
-                    } = job;
-                    let answered = pipeline::answer(&session, &request, &mut outlet);
-                    if let Ok(mut running) = running.lock() {
-                        running.remove(&id);
-                    }
+                    let Job { work, mut outlet } = job;
+                    let answered = match work {
+                        Work::Request(request) => pipeline::answer(&session, &request, &mut outlet),
+                        Work::Bound(read, bound) => {
+                            pipeline::answer_bound(&read, bound, &mut outlet)
+                        }
+                    };
                     if let Err(Gone) = answered {
                         // Wakes the main loop, which ends the session.
                         rustix::net::shutdown(&*endpoint, rustix::net::Shutdown::Both)

@@ -54,10 +54,7 @@ fn alike(session: &Session, selector: &Selector) -> Option<Vec<u8>> {
         parent.path.as_slice(),
     )
     .ok()?;
-    let mut place = session.policy.root(bound.root());
-    for name in bound.path().names() {
-        place = session.policy.enter(&place, name);
-    }
+    let place = session.policy.place(bound.root(), bound.path());
     let (mut found, mut seen) = (Vec::new(), 0);
     directory::each(bound.object().as_fd(), &mut Fetch::new(), |named| {
         seen += 1;

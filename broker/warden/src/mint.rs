@@ -282,7 +282,7 @@ fn target(
     }
 }
 
-/// A slash that is not the last byte ties a pattern to where it begins.
+/// A slash that is not the last byte ties a pattern to where it begins, a leading one too.
 fn has_inner_slash(pattern: &[u8]) -> bool {
     let inner = pattern.strip_suffix(b"/").unwrap_or(pattern);
     inner.contains(&b'/')

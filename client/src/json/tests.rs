@@ -95,22 +95,25 @@ fn a_client_error_has_the_same_fields() {
 
 #[test]
 fn content_that_is_not_utf8_is_hexadecimal() {
+    let file = RelPath::parse(b"f").unwrap();
     let line = |text: &[u8]| {
-        found(&Found::Line(FoundLine {
+        let line = Found::Line(FoundLine {
             number: 3,
             offset: 9,
             column: 1,
             text: Bytes::new(text).unwrap(),
             cut_before: 0,
             cut_after: 5,
-        }))
+        });
+        assert_eq!(found_kind(&line), "match_line");
+        found(&line, Some(&file))
     };
     assert_eq!(line(b"hi")["text"], "hi");
     assert_eq!(line(b"\xff")["text_bytes"], "ff");
     assert_eq!(
         line(b"hi"),
         json!({
-            "line": 3, "offset": 9, "column": 1, "context": false, "text": "hi",
+            "path": "f", "line": 3, "offset": 9, "column": 1, "context": false, "text": "hi",
             "cut_before": 0, "cut_after": 5,
         })
     );

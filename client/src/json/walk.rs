@@ -1,6 +1,7 @@
 //! Listings and searches as JSON.
 
 use super::{binding, object, put_content, put_name, timestamp};
+use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Completeness, Done, Entry, Found, Statistics};
 use portcullis_protocol::view::Binding;
 use serde_json::{Map, Value, json};
@@ -23,12 +24,24 @@ pub fn entry(entry: &Entry) -> Value {
     Value::Object(fields)
 }
 
-/// One result of a search. A line belongs to the last file.
-pub fn found(found: &Found) -> Value {
+/// What a result of a search is: the kind of its document.
+pub const fn found_kind(found: &Found) -> &'static str {
+    match found {
+        Found::File { .. } => "match_file",
+        Found::Line(_) => "match_line",
+        Found::Count { .. } => "match_count",
+    }
+}
+
+/// One result of a search. `file` is the last [`Found::File`], to which a line belongs.
+pub fn found(found: &Found, file: Option<&RelPath>) -> Value {
     let mut fields = Map::new();
     match found {
         Found::File { path } => put_name(&mut fields, "path", path.as_kernel_bytes()),
         Found::Line(line) => {
+            if let Some(path) = file {
+                put_name(&mut fields, "path", path.as_kernel_bytes());
+            }
             fields.insert("line".to_owned(), line.number.into());
             fields.insert("offset".to_owned(), line.offset.into());
             fields.insert("column".to_owned(), line.column.into());

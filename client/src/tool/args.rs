@@ -4,10 +4,11 @@ use super::help;
 use super::report::Form;
 use crate::ask;
 use crate::error::Error;
+use clap::builder::RangedI64ValueParser;
 use clap::{Args, Parser, Subcommand};
 use portcullis_protocol::limits::{
-    LIST_ENTRIES_MAX, SEARCH_FILE_BYTES_DEFAULT, SEARCH_FILE_BYTES_MAX, SEARCH_MATCHES_MAX,
-    STREAM_TIME_MS_MAX,
+    LIST_ENTRIES_MAX, SEARCH_CONTEXT_MAX, SEARCH_FILE_BYTES_DEFAULT, SEARCH_FILE_BYTES_MAX,
+    SEARCH_MATCHES_MAX, STREAM_TIME_MS_MAX, WALK_DEPTH_MAX,
 };
 use portcullis_protocol::path::Label;
 use portcullis_protocol::session::{Cursor, Range, Selector};
@@ -122,7 +123,7 @@ pub(super) struct PageArgs {
     #[arg(long, short)]
     pub(super) long: bool,
     /// Entries at most.
-    #[arg(long, value_name = "N", default_value_t = LIST_ENTRIES_MAX)]
+    #[arg(long, value_name = "N", default_value_t = LIST_ENTRIES_MAX, value_parser = from_1(LIST_ENTRIES_MAX))]
     pub(super) limit: u32,
     /// Go on where a listing was cut.
     #[arg(long, value_name = "HEX", value_parser = cursor)]
@@ -138,7 +139,7 @@ pub(super) struct ListArgs {
     #[arg(default_value = ".", value_name = "PATH")]
     pub(super) path: OsString,
     /// Levels below it.
-    #[arg(long, short, value_name = "N", default_value_t = 1)]
+    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = from_1(WALK_DEPTH_MAX))]
     pub(super) depth: u32,
     #[command(flatten)]
     pub(super) page: PageArgs,
@@ -185,13 +186,13 @@ pub(super) struct SearchArgs {
     #[arg(short, long, conflicts_with_all = ["after", "before", "context"])]
     pub(super) count: bool,
     /// Lines after each match.
-    #[arg(short = 'A', long, value_name = "N")]
+    #[arg(short = 'A', long, value_name = "N", value_parser = context())]
     pub(super) after: Option<u8>,
     /// Lines before each match.
-    #[arg(short = 'B', long, value_name = "N")]
+    #[arg(short = 'B', long, value_name = "N", value_parser = context())]
     pub(super) before: Option<u8>,
     /// Lines around each match.
-    #[arg(short = 'C', long, value_name = "N", default_value_t = 0)]
+    #[arg(short = 'C', long, value_name = "N", default_value_t = 0, value_parser = context())]
     pub(super) context: u8,
     /// Only files that match one of these.
     #[arg(short = 'g', long, value_name = "GLOB")]
@@ -203,10 +204,10 @@ pub(super) struct SearchArgs {
     #[arg(long)]
     pub(super) include_vcs: bool,
     /// Matching lines at most in one file.
-    #[arg(short, long, value_name = "N", default_value_t = SEARCH_MATCHES_MAX)]
+    #[arg(short, long, value_name = "N", default_value_t = SEARCH_MATCHES_MAX, value_parser = from_1(SEARCH_MATCHES_MAX))]
     pub(super) max_count: u32,
     /// Matching lines at most in all.
-    #[arg(long, value_name = "N", default_value_t = SEARCH_MATCHES_MAX)]
+    #[arg(long, value_name = "N", default_value_t = SEARCH_MATCHES_MAX, value_parser = from_1(SEARCH_MATCHES_MAX))]
     pub(super) limit: u32,
     /// Larger files are passed over; bytes, or with K or M.
     #[arg(
@@ -217,7 +218,12 @@ pub(super) struct SearchArgs {
     )]
     pub(super) max_filesize: u64,
     /// Stop after this many seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = STREAM_TIME_MS_MAX / 1000)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = STREAM_TIME_MS_MAX / 1000,
+        value_parser = from_1(STREAM_TIME_MS_MAX / 1000)
+    )]
     pub(super) timeout: u32,
 }
 
@@ -252,6 +258,16 @@ impl Place {
             None => ask::selector(path.as_bytes()),
         }
     }
+}
+
+/// A number from 1 to what the protocol allows.
+fn from_1(most: u32) -> RangedI64ValueParser<u32> {
+    RangedI64ValueParser::new().range(1..=i64::from(most))
+}
+
+/// Lines of context that the protocol allows.
+fn context() -> RangedI64ValueParser<u8> {
+    RangedI64ValueParser::new().range(0..=i64::from(SEARCH_CONTEXT_MAX))
 }
 
 fn label(text: &str) -> Result<Label, String> {
@@ -362,6 +378,9 @@ mod tests {
         assert!(parse(&["t", "list", "--root", "a/b"]).is_err());
         assert!(parse(&["t", "why", "write", "a"]).is_err());
         assert!(parse(&["t", "list", "-0", "--json"]).is_err());
+        assert!(parse(&["t", "list", "--limit", "0"]).is_err());
+        assert!(parse(&["t", "search", "x", "-C", "51"]).is_err());
+        assert!(parse(&["t", "search", "x", "--timeout", "121"]).is_err());
     }
 
     #[test]

@@ -2,14 +2,16 @@
 
 use super::args::{Place, SearchArgs};
 use super::out::Gone;
+use super::patience::patiently;
 use super::report::{Form, Outcome, Report};
 use crate::ask;
 use crate::error::Error;
 use crate::json;
 use crate::session::Session;
+use crate::stream::Stream;
 use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::limits::{PATTERN_BYTES_MAX, SEARCH_GLOBS_MAX};
-use portcullis_protocol::path::escape;
+use portcullis_protocol::path::{RelPath, escape};
 use portcullis_protocol::session::{
     Boundaries, Case, Found, FoundLine, Search, SearchMode, Syntax, VersionControl,
 };
@@ -22,35 +24,36 @@ pub(super) fn search(
     session: &mut Session,
     report: &Report,
 ) -> Outcome {
-    let stream = request(args, place).and_then(|search| session.search(&search));
-    let mut stream = match stream {
-        Ok(stream) => stream,
-        Err(error) => return report.error(&error),
-    };
+    let outcome = patiently(|| {
+        let search = request(args, place)?;
+        results(session.search(&search)?, args, report)
+    });
+    outcome.unwrap_or_else(|error| report.error(&error))
+}
+
+/// Writes the results as they come, then how it ended.
+fn results(
+    mut stream: Stream<'_, Found>,
+    args: &SearchArgs,
+    report: &Report,
+) -> Result<Outcome, Error> {
     let mut lines = Lines::new(args);
+    let mut documents = Documents::new(args);
     let mut outcome = Outcome::NotDone;
     for item in stream.by_ref() {
-        let found = match item {
-            Ok(found) => found,
-            Err(error) => return report.error(&error),
-        };
+        let found = item?;
         outcome = Outcome::Done;
         let written = match report.form() {
-            Form::Json => report.document("found", json::found(&found)),
+            Form::Json => documents.put(&found, report),
             Form::Text => report.put(lines.show(&found)),
         };
         if written == Err(Gone) {
-            return outcome;
+            return Ok(outcome);
         }
     }
     let start = stream.start().cloned();
-    match stream.finish() {
-        Ok(done) => {
-            report.done(&done, start.as_ref());
-            outcome
-        }
-        Err(error) => report.error(&error),
-    }
+    report.done(&stream.finish()?, start.as_ref());
+    Ok(outcome)
 }
 
 fn request(args: &SearchArgs, place: &Place) -> Result<Search, Error> {
@@ -101,6 +104,34 @@ fn globs(option: &str, patterns: &[OsString]) -> Result<Globs, Error> {
         .collect();
     let patterns = patterns.map_err(|e| Error::invalid(format_args!("{option}: {e}")))?;
     Few::new(patterns).map_err(|e| Error::invalid(format_args!("{option}: {e}")))
+}
+
+/// Turns results into documents, each whole in itself.
+struct Documents {
+    mode: SearchMode,
+    file: Option<RelPath>,
+}
+
+impl Documents {
+    fn new(args: &SearchArgs) -> Self {
+        Self {
+            mode: mode(args),
+            file: None,
+        }
+    }
+
+    fn put(&mut self, found: &Found, report: &Report) -> Result<(), Gone> {
+        if let Found::File { path } = found {
+            self.file = Some(path.clone());
+            match self.mode {
+                SearchMode::Files => {}
+                // Every line names its file.
+                SearchMode::Content { .. } | SearchMode::Count => return Ok(()),
+            }
+        }
+        let body = json::found(found, self.file.as_ref());
+        report.document(json::found_kind(found), body)
+    }
 }
 
 /// Turns results into lines.
@@ -173,7 +204,6 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use portcullis_protocol::path::RelPath;
 
     fn line(number: u64, column: u32, text: &[u8]) -> Found {
         Found::Line(FoundLine {

@@ -8,7 +8,9 @@ use crate::error::Error;
 use crate::json;
 use crate::session::Session;
 use portcullis_protocol::path::escape;
-use portcullis_protocol::session::{GrantView, Identity, Links, RootView, Verdict};
+use portcullis_protocol::refusal::Rule;
+use portcullis_protocol::session::{DenialView, GrantView, Identity, Links, RootView, Verdict};
+use portcullis_protocol::verb::VerbSet;
 use portcullis_protocol::view::{Binding, RootIndex};
 use std::ffi::OsStr;
 use std::fmt::{self, Write as _};
@@ -41,7 +43,7 @@ fn identity_text(identity: &Identity) -> Result<String, fmt::Error> {
     let roots = identity.roots.as_slice();
     writeln!(text, "\nroots (the first is the default)")?;
     for root in roots {
-        writeln!(text, "  /{:<20} {}", root.label, root.scope.name())?;
+        writeln!(text, "  /{:<20} {}", root.label.as_str(), root.scope.name())?;
     }
     writeln!(text, "\ngrants")?;
     for grant in identity.grants.as_slice() {
@@ -50,22 +52,49 @@ fn identity_text(identity: &Identity) -> Result<String, fmt::Error> {
     let denials = identity.denials.as_slice();
     writeln!(
         text,
-        "\nrules that deny ({}; those that hide are not shown)",
-        denials.len()
+        "\nrules that deny (--json has every pattern; rules that hide are not shown)"
     )?;
+    let mut shown: Vec<(&Rule, VerbSet)> = Vec::new();
     for denial in denials {
-        let what = match &denial.pattern {
-            Some(pattern) => escape(pattern.as_slice()),
-            None => "one object".to_owned(),
-        };
-        let rule = &denial.rule;
-        writeln!(
-            text,
-            "  {} on {what}: {} ({})",
-            denial.verbs, rule.name, rule.reason
-        )?;
+        if !shown.contains(&(&denial.rule, denial.verbs)) {
+            shown.push((&denial.rule, denial.verbs));
+            writeln!(text, "{}", rule_line(denial, denials))?;
+        }
     }
     Ok(text)
+}
+
+/// One rule, with the first few of its patterns.
+fn rule_line(one: &DenialView, all: &[DenialView]) -> String {
+    const FEW: usize = 3;
+    let same = |other: &&DenialView| (&other.rule, other.verbs) == (&one.rule, one.verbs);
+    let patterns: Vec<String> = all
+        .iter()
+        .filter(same)
+        .map(|denial| match &denial.pattern {
+            Some(pattern) => shortened(escape(pattern.as_slice())),
+            None => "one object".to_owned(),
+        })
+        .collect();
+    let more = match patterns.len().saturating_sub(FEW) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let first: Vec<&str> = patterns.iter().take(FEW).map(String::as_str).collect();
+    let (name, reason, verbs) = (one.rule.name.as_str(), &one.rule.reason, one.verbs);
+    format!(
+        "  {name:<21} {verbs} of {}{more}: {reason}",
+        first.join(", ")
+    )
+}
+
+/// A pattern no longer than a person wants to see of it.
+fn shortened(pattern: String) -> String {
+    const CHARS: usize = 40;
+    match pattern.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", pattern.get(..end).unwrap_or_default()),
+        None => pattern,
+    }
 }
 
 /// Where a grant holds, as a path the session understands.
@@ -172,6 +201,59 @@ fn verdict_text(args: &WhyArgs, verdict: &Verdict, roots: &[RootView]) -> String
             grant.verbs,
             grant_place(grant, roots),
         ),
-        Verdict::Refused(refusal) => format!("refused: {refusal}\n"),
+        Verdict::Refused(refusal) => {
+            // Nothing was tried, so there is nothing to say about what was changed.
+            let said = refusal.to_string();
+            format!(
+                "{}\n",
+                said.strip_prefix("nothing was changed: ").unwrap_or(&said)
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_protocol::bounded::{Bytes, Text};
+    use portcullis_protocol::refusal::{Code, Refusal};
+    use portcullis_protocol::verb::Verb;
+
+    #[test]
+    fn one_rule_is_one_line_however_many_patterns_it_has() {
+        let denial = |pattern: &str| DenialView {
+            rule: Rule {
+                name: Text::new("builtin:ssh").unwrap(),
+                reason: Text::new("keys").unwrap(),
+            },
+            verbs: VerbSet::CONTENT,
+            pattern: Some(Bytes::new(pattern).unwrap()),
+        };
+        let all = ["a", "b", "c\n", "d"].map(denial);
+        assert_eq!(
+            rule_line(&all[0], &all),
+            "  builtin:ssh           read, search of a, b, c\\x0a and 1 more: keys"
+        );
+        assert_eq!(
+            rule_line(&all[0], &all[..1]),
+            "  builtin:ssh           read, search of a: keys"
+        );
+    }
+
+    #[test]
+    fn long_patterns_are_cut_between_characters() {
+        assert_eq!(shortened("é".repeat(40)), "é".repeat(40));
+        assert_eq!(shortened("é".repeat(41)), format!("{}…", "é".repeat(40)));
+    }
+
+    #[test]
+    fn a_verdict_says_refused_once_and_nothing_of_changes() {
+        let args = WhyArgs {
+            verb: Verb::Read,
+            path: "x".into(),
+        };
+        let refusal = Refusal::new(Code::NotFound).of(Verb::Read).on(b"x");
+        let text = verdict_text(&args, &Verdict::Refused(refusal), &[]);
+        assert_eq!(text, "read `x` refused: there is nothing of that name\n");
     }
 }

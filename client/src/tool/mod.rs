@@ -7,6 +7,7 @@ mod find;
 mod help;
 mod look;
 mod out;
+mod patience;
 mod read;
 mod report;
 mod show;

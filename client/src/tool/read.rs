@@ -2,6 +2,7 @@
 
 use super::args::{Place, ReadArgs};
 use super::out::Gone;
+use super::patience::patiently;
 use super::report::{Form, Outcome, Report};
 use crate::ask;
 use crate::error::Error;
@@ -33,17 +34,24 @@ pub(super) fn read(
             (_, 0) => Header::First,
             (_, _) => Header::Later,
         };
-        let result = match report.form() {
-            Form::Json => job.document(path, session),
-            Form::Text => job.text(path, header, session),
-        };
+        let result = patiently(|| {
+            let result = match report.form() {
+                Form::Json => job.document(path, session),
+                Form::Text => job.text(path, header, session),
+            };
+            match result {
+                Ok(()) => Ok(Ok(())),
+                Err(Stop::Gone) => Ok(Err(Gone)),
+                Err(Stop::Error(error)) => Err(error),
+            }
+        });
         match result {
-            Ok(()) => {}
-            Err(Stop::Error(error)) => {
+            Ok(Ok(())) => {}
+            Ok(Err(Gone)) => return worst,
+            Err(error) => {
                 refused += 1;
                 worst = worst.max(report.error(&error));
             }
-            Err(Stop::Gone) => return worst,
         }
     }
     if report.form() == Form::Json {

@@ -2,6 +2,7 @@
 
 use super::args::{GlobArgs, ListArgs, PageArgs, Place};
 use super::out::Gone;
+use super::patience::patiently;
 use super::report::{Form, Outcome, Report};
 use super::show;
 use crate::ask;
@@ -18,15 +19,15 @@ pub(super) fn list(
     session: &mut Session,
     report: &Report,
 ) -> Outcome {
-    let stream = place.selector(&args.path).and_then(|selector| {
-        let mut list = ask::list(selector);
+    let done = patiently(|| {
+        let mut list = ask::list(place.selector(&args.path)?);
         list.depth = args.depth;
         list.detail = detail(&args.page);
         list.limit = args.page.limit;
         list.cursor.clone_from(&args.page.cursor);
-        session.list(&list)
+        entries(session.list(&list)?, &args.page, report)
     });
-    entries(stream, &args.page, report)
+    done.map_or_else(|error| report.error(&error), |()| Outcome::Done)
 }
 
 pub(super) fn glob(
@@ -35,14 +36,14 @@ pub(super) fn glob(
     session: &mut Session,
     report: &Report,
 ) -> Outcome {
-    let stream = place.selector(&args.path).and_then(|selector| {
-        let mut glob = ask::glob(selector, args.pattern.as_bytes())?;
+    let done = patiently(|| {
+        let mut glob = ask::glob(place.selector(&args.path)?, args.pattern.as_bytes())?;
         glob.detail = detail(&args.page);
         glob.limit = args.page.limit;
         glob.cursor.clone_from(&args.page.cursor);
-        session.glob(&glob)
+        entries(session.glob(&glob)?, &args.page, report)
     });
-    entries(stream, &args.page, report)
+    done.map_or_else(|error| report.error(&error), |()| Outcome::Done)
 }
 
 fn detail(page: &PageArgs) -> Detail {
@@ -53,16 +54,10 @@ fn detail(page: &PageArgs) -> Detail {
     }
 }
 
-fn entries(stream: Result<Stream<'_, Entry>, Error>, page: &PageArgs, report: &Report) -> Outcome {
-    let mut stream = match stream {
-        Ok(stream) => stream,
-        Err(error) => return report.error(&error),
-    };
+/// Writes the entries as they come, then how it ended.
+fn entries(mut stream: Stream<'_, Entry>, page: &PageArgs, report: &Report) -> Result<(), Error> {
     for item in stream.by_ref() {
-        let entry = match item {
-            Ok(entry) => entry,
-            Err(error) => return report.error(&error),
-        };
+        let entry = item?;
         let written: Result<(), Gone> = match (report.form(), page.null) {
             (Form::Json, _) => report.document("entry", json::entry(&entry)),
             (Form::Text, true) => report.put([entry.path.as_kernel_bytes(), b"\0"].concat()),
@@ -70,17 +65,12 @@ fn entries(stream: Result<Stream<'_, Entry>, Error>, page: &PageArgs, report: &R
         };
         if written == Err(Gone) {
             // Nobody reads on: dropping the stream tells the gate to stop.
-            return Outcome::Done;
+            return Ok(());
         }
     }
     let start = stream.start().cloned();
-    match stream.finish() {
-        Ok(done) => {
-            report.done(&done, start.as_ref());
-            Outcome::Done
-        }
-        Err(error) => report.error(&error),
-    }
+    report.done(&stream.finish()?, start.as_ref());
+    Ok(())
 }
 
 fn line(entry: &Entry) -> String {

@@ -40,11 +40,7 @@ pub(crate) fn cases() -> Vec<Case<Reply>> {
             Reply::Why(Verdict::Refused(refusal())),
         ),
         Case::new("reply-09-pong", u32::MAX, Reply::Pong(Ping {})).with(b"\x00still\xff"),
-        Case::new(
-            "reply-10-closing",
-            0,
-            Reply::Closing(Closing::Incompatible),
-        ),
+        Case::new("reply-10-closing", 0, Reply::Closing(Closing::Incompatible)),
     ];
     cases.extend(parts());
     cases
@@ -204,4 +200,3 @@ fn cut() -> Done {
         statistics: Statistics::default(),
     }
 }
-

@@ -10,9 +10,7 @@ use portcullis_protocol::control::{
     Order, Over, OverCause, RootOrder, Running, Seal, Sealed, Status, StatusReport, Unseal,
     Welcome,
 };
-use portcullis_protocol::ledger::{
-    Command, Event, Fault, Finished, RunAs, SessionEnd, Setup,
-};
+use portcullis_protocol::ledger::{Command, Event, Fault, Finished, RunAs, SessionEnd, Setup};
 use portcullis_protocol::session::SessionId;
 use portcullis_protocol::verb::{Verb, VerbSet};
 
@@ -37,7 +35,11 @@ pub(crate) fn orders() -> Vec<Case<Order>> {
                 session: SessionId(300),
             }),
         ),
-        Case::new("order-04-unseal", 5, Order::Unseal(Unseal { root: RootId(1) })),
+        Case::new(
+            "order-04-unseal",
+            5,
+            Order::Unseal(Unseal { root: RootId(1) }),
+        ),
         Case::new("order-05-status", 6, Order::Status(Status {})),
     ]
 }

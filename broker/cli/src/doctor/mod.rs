@@ -4,6 +4,7 @@ mod host;
 mod trial;
 
 use crate::args::{DoctorArguments, Form};
+use crate::say;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -56,7 +57,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> ExitCode {
         State::Ok | State::Spared | State::Note => true,
     });
     match arguments.form() {
-        Form::Json => println!("{}", document(&rows, whole)),
+        Form::Json => say::out(document(&rows, whole)),
         Form::Text => print(&rows, whole),
     }
     if whole {
@@ -82,20 +83,19 @@ fn document(rows: &[Row], whole: bool) -> Value {
 fn print(rows: &[Row], whole: bool) {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
     for row in rows {
-        println!("{:7} {:width$}  {}", row.state.name(), row.name, row.found);
+        let (state, name) = (row.state.name(), row.name);
+        say::out(format_args!("{state:7} {name:width$}  {}", row.found));
         match row.state {
             State::Missing | State::Spared => {
-                println!("{:7} {:width$}  → {}", "", "", row.matters);
+                let (none, matters) = ("", row.matters);
+                say::out(format_args!("{none:7} {none:width$}  → {matters}"));
             }
             State::Ok | State::Note => {}
         }
     }
-    println!(
-        "\n{}",
-        if whole {
-            "Sessions and workers can be confined on this host."
-        } else {
-            "Sessions or workers cannot be confined on this host; `portcullis run` will refuse."
-        }
-    );
+    say::out(if whole {
+        "\nSessions and workers can be confined on this host."
+    } else {
+        "\nSessions or workers cannot be confined on this host; `portcullis run` will refuse."
+    });
 }

@@ -5,7 +5,8 @@ mod signals;
 mod summary;
 
 use crate::args::{Ending, RunArguments};
-use crate::reach::{Broker, Ground, Hiding, ReachError};
+use crate::reach::{Broker, Ground, Hiding, ReachError, require_roots};
+use crate::say;
 use crate::worker::{self, Ended, LaunchError, NOT_CONFINED, Running, Worker};
 use portcullis_client::Session;
 use portcullis_protocol::control::{Minted, Over};
@@ -73,10 +74,10 @@ pub(crate) fn run(arguments: RunArguments) -> ExitCode {
                         "changed": "unchanged",
                         "error": error.to_string(),
                     });
-                    eprintln!("{text}");
+                    say::err(text);
                 }
                 Ending::Quiet | Ending::Summary | Ending::Verbose => {
-                    eprintln!("portcullis: {error}");
+                    say::err(format_args!("portcullis: {error}"));
                 }
             }
             ExitCode::from(code)
@@ -88,6 +89,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
     if let Some(name) = arguments.env.iter().find(|name| !is_name(name)) {
         return Err(RunError::Variable(escape(name.as_bytes())));
     }
+    require_roots(&arguments.reach)?;
     // Before any thread exists, so that all of them leave these signals to the one that waits.
     signals::block()?;
     let mut broker = Broker::start(arguments.reach.gate.as_deref())?;

@@ -3,6 +3,7 @@
 use super::boundaries;
 use crate::args::Ending;
 use crate::reach::SealedRoot;
+use crate::say;
 use crate::worker::Report;
 use portcullis_protocol::control::{Minted, Over, OverCause};
 use portcullis_protocol::ledger::{CageReport, RefusalNote, Tally};
@@ -45,7 +46,7 @@ impl Summary {
     pub(super) fn print(&self, ending: Ending) {
         match ending {
             Ending::Quiet => {}
-            Ending::Json => eprintln!("{}", self.json()),
+            Ending::Json => say::err(self.json()),
             Ending::Summary => self.print_lines(&self.lines()),
             Ending::Verbose => {
                 let mut lines = self.lines();
@@ -57,7 +58,7 @@ impl Summary {
 
     fn print_lines(&self, lines: &[String]) {
         for line in lines {
-            eprintln!("portcullis: {line}");
+            say::err(format_args!("portcullis: {line}"));
         }
     }
 

@@ -5,7 +5,11 @@
     reason = "helpers of tests fail the test that calls them"
 )]
 
+mod attack;
+mod sys;
+
 use portcullis_cli::worker::{self, LaunchError, Report, Worker};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -24,12 +28,82 @@ fn portcullis() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_portcullis"))
 }
 
-fn attack() -> PathBuf {
-    portcullis().with_file_name("examples").join("attack")
+/// Not a test of its own: what this executable does when it is run as the hostile program.
+#[test]
+fn attacker() {
+    attack::act();
 }
 
-fn unconfined(arguments: &[&str]) -> u8 {
-    let status = Command::new(attack()).args(arguments).status().unwrap();
+/// Not a test of its own: what this executable does when it is run as a launcher, with standard
+/// streams that the test chose.
+#[test]
+fn launcher() {
+    if let Ok(script) = std::env::var(LAUNCH_VARIABLE) {
+        if let Ok(missing) = std::env::var(MISSING_VARIABLE) {
+            take_away(&missing);
+        }
+        let command = ["sh", "-c", &script].map(OsString::from).to_vec();
+        std::process::exit(match launch(command, vec![own()]) {
+            Ok((code, _)) => code.into(),
+            Err(error) => {
+                eprintln!("{error}");
+                error.exit_code().into()
+            }
+        });
+    }
+}
+
+/// Names a script to launch.
+const LAUNCH_VARIABLE: &str = "PORTCULLIS_TEST_LAUNCH";
+
+/// Names a system call, and the error it shall give the launcher and its children.
+const MISSING_VARIABLE: &str = "PORTCULLIS_TEST_MISSING";
+
+/// Makes this thread and what it starts live on a kernel that lacks something.
+fn take_away(what: &str) {
+    let (call, error) = what.split_once(' ').unwrap();
+    let number = match call {
+        "landlock" => libc::SYS_landlock_create_ruleset,
+        "seccomp" => libc::SYS_seccomp,
+        _ => libc::SYS_close_range,
+    };
+    let program: BpfProgram = SeccompFilter::new(
+        [(number, Vec::new())].into_iter().collect(),
+        SeccompAction::Allow,
+        SeccompAction::Errno(error.parse().unwrap()),
+        std::env::consts::ARCH.try_into().unwrap(),
+    )
+    .and_then(TryInto::try_into)
+    .unwrap();
+    seccompiler::apply_filter(&program).unwrap();
+}
+
+fn own() -> PathBuf {
+    std::env::current_exe().unwrap()
+}
+
+/// This executable, run again as one of the two above.
+fn again(role: &str, variable: &str, value: &str) -> Command {
+    let mut command = Command::new(own());
+    command.args(["--exact", role, "--nocapture"]);
+    command.env(variable, value);
+    command
+}
+
+fn launching(script: &str) -> Command {
+    again("launcher", LAUNCH_VARIABLE, script)
+}
+
+/// The attempt as a line of shell.
+fn attempt(words: &[&str]) -> String {
+    let (variable, words, own) = (attack::VARIABLE, words.join("\t"), own());
+    let own = own.display();
+    format!("{variable}='{words}' exec '{own}' --exact attacker --nocapture")
+}
+
+fn unconfined(words: &[&str]) -> u8 {
+    let mut command = again("attacker", attack::VARIABLE, &words.join("\t"));
+    let status = command.stdout(Stdio::null()).status().unwrap();
     u8::try_from(status.code().unwrap()).unwrap()
 }
 
@@ -57,10 +131,15 @@ fn launch(command: Vec<OsString>, runtime: Vec<PathBuf>) -> Result<(u8, Report),
     Ok((ended.code, report))
 }
 
-fn confined(arguments: &[&str]) -> u8 {
-    let mut command = vec![attack().into_os_string()];
-    command.extend(arguments.iter().map(OsString::from));
-    launch(command, Vec::new()).unwrap().0
+fn confined(words: &[&str]) -> u8 {
+    confined_with(words, Vec::new())
+}
+
+fn confined_with(words: &[&str], mut runtime: Vec<PathBuf>) -> u8 {
+    runtime.push(own());
+    let script = format!("{} >/dev/null", attempt(words));
+    let command = ["sh", "-c", &script].map(OsString::from).to_vec();
+    launch(command, runtime).unwrap().0
 }
 
 fn shell(script: &str) -> u8 {
@@ -136,10 +215,7 @@ fn metadata_of_files_cannot_be_changed_or_watched() {
 fn a_runtime_file_of_the_same_user_can_be_read_but_not_changed() {
     let home = Home::new("runtime");
     let file = home.file();
-    let inside = |name: &str| {
-        let command = vec![attack().into(), name.into(), file.clone().into()];
-        launch(command, vec![home.0.clone()]).unwrap().0
-    };
+    let inside = |name: &str| confined_with(&[name, &file], vec![home.0.clone()]);
     assert_eq!(inside("read"), 0);
     for (name, expected) in [
         ("fchmod", EPERM),
@@ -225,67 +301,51 @@ fn nothing_of_the_caller_is_inherited() {
     assert_eq!(confined(&["environment", "CARGO_MANIFEST_DIR"]), ENOENT);
     assert_eq!(confined(&["environment", "PORTCULLIS_SOCKET_FD"]), 0);
     // The control leaves descriptor 9 open across exec.
-    let attack = attack();
-    let script = format!(
-        "exec 9</dev/null; exec {} descriptors 0,1,2",
-        attack.display()
-    );
-    let control = Command::new("sh").args(["-c", &script]).status().unwrap();
+    let script = attempt(&["descriptors", "0,1,2"]);
+    let control = format!("exec 9</dev/null; {script}");
+    let control = Command::new("sh").args(["-c", &control]).status().unwrap();
     assert_eq!(control.code(), Some(0), "an extra descriptor is seen");
-    assert_eq!(
-        confined(&["descriptors", "0,1,2"]),
-        9,
-        "EBADF: there is none"
-    );
-}
-
-/// A launcher in a process of its own, so that its standard streams can be chosen.
-fn launcher(arguments: &[&str]) -> Command {
-    let mut command = Command::new(portcullis().with_file_name("examples").join("launch"));
-    command.args(arguments);
-    command
+    // The same, through a launcher that inherited it.
+    let through = "exec 9</dev/null; exec \"$0\" --exact launcher --nocapture";
+    let mut command = Command::new("sh");
+    command.args(["-c", through]).arg(own());
+    let status = command.env(LAUNCH_VARIABLE, script).status().unwrap();
+    assert_eq!(status.code(), Some(9), "EBADF: there is none");
 }
 
 #[test]
 fn files_as_standard_streams_are_relayed_and_not_handed_over() {
     let home = Home::new("streams");
-    let attack = attack().to_str().unwrap().to_owned();
     let out = || File::create(home.at("out")).unwrap();
-    let control = Command::new(&attack)
-        .args(["kind-of-stdout", "file"])
-        .stdout(out())
-        .status();
-    assert_eq!(
-        control.unwrap().code(),
-        Some(0),
-        "the control holds the file"
-    );
-    let status = launcher(&[&attack, "kind-of-stdout", "file"])
-        .stdout(out())
-        .status();
+    let words = ["kind-of-stdout", "file"];
+    let mut control = again("attacker", attack::VARIABLE, &words.join("\t"));
+    let control = control.stdout(out()).status().unwrap();
+    assert_eq!(control.code(), Some(0), "the control holds the file");
+    let status = launching(&attempt(&words)).stdout(out()).status();
     assert_eq!(status.unwrap().code(), Some(libc::ESPIPE));
 
-    let script = "cat; echo error >&2; echo more; exit 5";
     let both = out();
-    let status = launcher(&["sh", "-c", script])
+    let status = launching("cat; echo error >&2; echo more; exit 5")
         .stdin(File::open(home.file()).unwrap())
         .stderr(both.try_clone().unwrap())
         .stdout(both)
         .status();
     assert_eq!(status.unwrap().code(), Some(5));
     let written = std::fs::read_to_string(home.at("out")).unwrap();
-    assert_eq!(written, "secreterror\nmore\n", "all of it, in order");
+    assert!(
+        written.ends_with("\nsecreterror\nmore\n"),
+        "all of it, in order: {written:?}"
+    );
 }
 
 #[test]
 fn output_of_any_size_is_passed_on_whole() {
     let home = Home::new("size");
     let out = File::create(home.at("out")).unwrap();
-    let status = launcher(&["head", "-c", "3000000", "/dev/zero"])
-        .stdout(out)
-        .status();
+    let status = launching("head -c 3000000 /dev/zero").stdout(out).status();
     assert!(status.unwrap().success());
-    assert_eq!(std::fs::metadata(home.at("out")).unwrap().len(), 3_000_000);
+    let written = std::fs::read(home.at("out")).unwrap();
+    assert_eq!(written.iter().filter(|byte| **byte == 0).count(), 3_000_000);
 }
 
 #[test]
@@ -293,23 +353,28 @@ fn what_the_command_leaves_behind_is_not_waited_for() {
     let home = Home::new("left");
     let out = File::create(home.at("out")).unwrap();
     let started = Instant::now();
-    let status = launcher(&["sh", "-c", "echo done; sleep 20 & exit 3"])
+    let status = launching("echo done; sleep 20 & exit 3")
         .stdout(out)
         .status();
     assert_eq!(status.unwrap().code(), Some(3));
     assert!(started.elapsed() < Duration::from_secs(10));
-    assert_eq!(std::fs::read(home.at("out")).unwrap(), b"done\n");
+    assert!(
+        std::fs::read(home.at("out"))
+            .unwrap()
+            .ends_with(b"\ndone\n")
+    );
 }
 
 #[test]
 fn the_worker_dies_with_its_launcher() {
     // The worker writes its process id and replaces itself, so that the id stays.
-    let mut launcher = launcher(&["sh", "-c", "echo $$; exec sleep 600"]);
+    let mut launcher = launching("echo id=$$; exec sleep 600");
     let mut running = launcher.stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    let stdout = running.stdout.take().unwrap();
-    BufReader::new(stdout).read_line(&mut line).unwrap();
-    let worker = PathBuf::from("/proc").join(line.trim());
+    let lines = BufReader::new(running.stdout.take().unwrap()).lines();
+    let id = lines
+        .map_while(Result::ok)
+        .find_map(|line| line.strip_prefix("id=").map(str::to_owned));
+    let worker = PathBuf::from("/proc").join(id.unwrap());
     assert!(worker.exists(), "the control: it runs");
     running.kill().unwrap();
     running.wait().unwrap();
@@ -329,6 +394,34 @@ fn the_report_is_observed_and_whole() {
         report.landlock_rules >= 5 && report.probes.len() >= 8,
         "{report:?}"
     );
+}
+
+#[test]
+fn without_its_mechanisms_nothing_runs() {
+    let home = Home::new("missing");
+    let script = format!("echo ran > {}", home.at("out"));
+    for (missing, word) in [
+        (format!("landlock {}", libc::ENOSYS), "no Landlock"),
+        (format!("landlock {}", libc::EOPNOTSUPP), "switched off"),
+        (format!("landlock {}", libc::EPERM), "a filter around"),
+        (format!("seccomp {}", libc::ENOSYS), "seccomp"),
+        (format!("close_range {}", libc::ENOSYS), "close descriptors"),
+    ] {
+        let mut command = launching(&script);
+        let output = command.env(MISSING_VARIABLE, &missing).output().unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(worker::NOT_CONFINED.into()),
+            "{missing}"
+        );
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            said.contains("nothing ran") && said.contains(word),
+            "{missing}: {said}"
+        );
+    }
+    let control = launching("echo ran").output().unwrap();
+    assert_eq!(control.status.code(), Some(0));
 }
 
 #[test]

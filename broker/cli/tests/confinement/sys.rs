@@ -60,6 +60,28 @@ pub(crate) fn stdout_is(kind: &str) -> Result<()> {
     }
 }
 
+/// Makes a system call in a child, which has one thread only, as some calls want.
+fn in_child(call: impl Fn() -> c_long) -> Result<()> {
+    // SAFETY: the child makes system calls and leaves at once, so nothing that another thread
+    // held at the fork is touched.
+    unsafe {
+        match libc::fork() {
+            0 => {
+                let code = outcome(call()).err().and_then(|error| error.raw_os_error());
+                libc::_exit(code.unwrap_or(0))
+            }
+            child => {
+                let mut status = 0;
+                outcome(c_long::from(libc::waitpid(child, &raw mut status, 0)))?;
+                match libc::WEXITSTATUS(status) {
+                    0 => Ok(()),
+                    code => Err(Error::from_raw_os_error(code)),
+                }
+            }
+        }
+    }
+}
+
 /// Makes one attempt by name.
 #[expect(clippy::too_many_lines, reason = "a table: one arm, one attempt")]
 pub(crate) fn attempt(name: &str, argument: Option<&str>) -> Result<()> {
@@ -148,7 +170,7 @@ pub(crate) fn attempt(name: &str, argument: Option<&str>) -> Result<()> {
                     parameters.as_mut_ptr(),
                 ))
             }
-            "namespace" => outcome(c_long::from(libc::unshare(libc::CLONE_NEWUSER))),
+            "namespace" => in_child(|| c_long::from(libc::unshare(libc::CLONE_NEWUSER))),
             "clone-namespace" => {
                 let flags = c_long::from(libc::CLONE_NEWUSER | libc::SIGCHLD);
                 match libc::syscall(libc::SYS_clone, flags, zero, zero, zero, zero) {
@@ -156,19 +178,13 @@ pub(crate) fn attempt(name: &str, argument: Option<&str>) -> Result<()> {
                     other => outcome(other),
                 }
             }
-            "mount" => {
-                // Both uids can mount in namespaces of their own; where those are refused, so is
-                // the mount.
+            // Any user can mount in namespaces of its own; where those are refused, so is this.
+            "mount" => in_child(|| {
                 libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS);
-                let (kind, none) = (c"tmpfs".as_ptr(), std::ptr::null());
-                outcome(c_long::from(libc::mount(
-                    kind,
-                    c"/tmp".as_ptr(),
-                    kind,
-                    0,
-                    none,
-                )))
-            }
+                let kind = c"tmpfs".as_ptr();
+                let none = std::ptr::null();
+                c_long::from(libc::mount(kind, c"/tmp".as_ptr(), kind, 0, none))
+            }),
             "chmod" => outcome(c_long::from(libc::chmod(path.as_ptr(), 0o600))),
             "fchmod" => {
                 let fd = libc::open(path.as_ptr(), libc::O_RDONLY);

@@ -9,7 +9,7 @@ mod walk;
 
 pub(crate) use glob::glob;
 pub(crate) use list::list;
-pub(crate) use read::read;
+pub(crate) use read::{is_short, read, read_bound};
 pub(crate) use search::search;
 
 use crate::bind::Bound;

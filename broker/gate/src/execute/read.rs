@@ -16,22 +16,57 @@ use portcullis_protocol::view::Binding;
 use rustix::io::Errno;
 use span::{Broken, Span, first_of_tail, fit, span, whole};
 
+/// Reads of at most this many bytes are answered at once; longer ones are streams.
+const SHORT_BYTES: u64 = 1024 * 1024;
+
+/// Whether reading this part of this file takes a bounded handful of system calls.
+pub(crate) fn is_short(bound: &Bound, ask: &Read) -> bool {
+    let size = bound.observation().stamp.size;
+    let bytes = match ask.range {
+        Range::Bytes { offset, length } => length.min(size.saturating_sub(offset)),
+        Range::Lines { .. } | Range::Head { .. } | Range::Tail { .. } => size,
+    };
+    match ask.survey {
+        Survey::None => bytes <= SHORT_BYTES,
+        Survey::Text | Survey::TextAndDigest => size <= SHORT_BYTES,
+    }
+}
+
+/// Answers a read of one file that is bound.
+pub(crate) fn read_bound(ask: &Read, bound: Bound, outlet: &mut Outlet) -> Result<(), Gone> {
+    let mut bound = Some(bound);
+    // The one selector of the request is what was bound; there is no second to ask for.
+    let reach = |_: &Selector| bound.take().ok_or_else(|| Refusal::new(Code::Malformed));
+    read(ask, reach, outlet)
+}
+
 /// Answers a read: each file's parts in order, then the next file's. `reach` binds a selector; it
 /// is called for one file at a time, so one descriptor is open at once.
 pub(crate) fn read(
     ask: &Read,
-    reach: impl Fn(&Selector) -> Result<Bound, Refusal>,
+    reach: impl FnMut(&Selector) -> Result<Bound, Refusal>,
     outlet: &mut Outlet,
 ) -> Result<(), Gone> {
-    let selectors = ask.selectors.as_slice();
-    if selectors.is_empty() {
+    if ask.selectors.as_slice().is_empty() {
         return outlet.refuse(
             &Refusal::new(Code::OutOfRange)
                 .of(Verb::Read)
                 .noting("no file"),
         );
     }
-    let mut room = Vec::new();
+    let mut room = outlet.take_room();
+    let answered = files(ask, reach, &mut room, outlet);
+    outlet.keep_room(room);
+    answered
+}
+
+fn files(
+    ask: &Read,
+    mut reach: impl FnMut(&Selector) -> Result<Bound, Refusal>,
+    room: &mut Vec<u8>,
+    outlet: &mut Outlet,
+) -> Result<(), Gone> {
+    let selectors = ask.selectors.as_slice();
     for (n, selector) in selectors.iter().enumerate() {
         let more = if n + 1 == selectors.len() {
             More::Last
@@ -48,7 +83,7 @@ pub(crate) fn read(
         let outcome = match reach(selector) {
             Ok(bound) => {
                 parts.head = Some(bound.binding());
-                one(&bound, ask, &mut room, &mut parts, written)
+                one(&bound, ask, room, &mut parts, written)
             }
             Err(refusal) => Err(Failure::Refused(refusal)),
         };

@@ -98,10 +98,7 @@ pub(super) fn walk(
     walked: &mut Walked<'_>,
     visitor: &mut dyn Visitor,
 ) -> Result<Option<CutReason>, Gone> {
-    let mut place = walked.session.policy.root(walked.root);
-    for name in bound.path().names() {
-        place = walked.session.policy.enter(&place, name);
-    }
+    let place = walked.session.policy.place(walked.root, bound.path());
     let mut descent = Descent {
         depth,
         resume,

@@ -2,10 +2,12 @@
 //! sealed, so that a narrower root never sheds one.
 
 mod fold;
+mod patterns;
 
 pub use fold::fold;
+pub use patterns::{PatternError, compile_glob};
 
-use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
+use patterns::Patterns;
 use portcullis_protocol::authority::{Authority, Denial, DenialTarget, Effect};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::Rule;
@@ -24,42 +26,21 @@ pub enum Judgement<'a> {
     Hidden,
 }
 
-/// A pattern that cannot be compiled.
-#[derive(Debug, thiserror::Error)]
-#[error("pattern {pattern:?}: {error}")]
-pub struct PatternError {
-    pattern: String,
-    error: String,
-}
-
 /// The denials of one authority. Immutable; shared by threads without a lock.
 #[derive(Debug)]
 pub struct Policy {
     denials: Vec<Denial>,
-    /// Whole names, at any depth.
-    names: HashMap<Vec<u8>, Vec<usize>>,
-    /// Patterns of one name, at any depth.
-    name_globs: Globs,
-    /// Patterns of a whole path from `/`.
-    path_globs: Globs,
+    patterns: Patterns,
     /// Objects by device and inode.
     objects: HashMap<(u64, u64), Vec<usize>>,
-    /// For each root: its folded location, and the denials that cover the location itself.
-    locations: Vec<(Vec<u8>, Vec<usize>)>,
+    /// Each root's own place.
+    roots: Vec<Place>,
 }
 
-#[derive(Debug, Default)]
-struct Globs {
-    set: GlobSet,
-    denials: Vec<usize>,
-}
-
-/// A directory that was judged, for judging its children one name at a time.
-#[derive(Debug, Clone)]
+/// A place in the tree, judged: the folded path from `/`, and the denials that cover it.
+#[derive(Debug, Clone, Default)]
 pub struct Place {
-    /// The folded path from `/`, without a leading slash.
     folded: Vec<u8>,
-    /// Denials that cover it, whatever their verbs.
     hits: Vec<usize>,
 }
 
@@ -67,69 +48,67 @@ impl Policy {
     /// Compiles the denials of `authority`.
     pub fn compile(authority: &Authority) -> Result<Self, PatternError> {
         let denials = authority.parts().denials.clone();
-        let mut names: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
         let mut objects: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
-        let (mut name_globs, mut path_globs) = (Vec::new(), Vec::new());
+        let mut patterns = Patterns::default();
         for (n, denial) in denials.iter().enumerate() {
             match &denial.target {
                 DenialTarget::Object { device, inode } => {
                     objects.entry((*device, *inode)).or_default().push(n);
                 }
                 DenialTarget::Pattern { anchor, pattern } => {
-                    let bytes = fold(trim(pattern.as_slice())).into_owned();
-                    let slash = bytes.contains(&b'/');
-                    match anchor {
-                        None if !slash && !bytes.iter().any(|b| b"*?[]{}\\".contains(b)) => {
-                            names.entry(bytes).or_default().push(n);
-                        }
-                        None if !slash => name_globs.push((n, text(&bytes)?)),
-                        None => path_globs.push((n, format!("**/{}", text(&bytes)?))),
-                        Some(anchor) => {
-                            let at = text(&fold(anchor.as_bytes()))?;
-                            let between = if slash { "" } else { "**/" };
-                            let at = globset::escape(&at);
-                            path_globs.push((n, format!("{at}/{between}{}", text(&bytes)?)));
-                        }
-                    }
+                    patterns.add(n, anchor.as_ref(), pattern.as_slice())?;
                 }
             }
         }
         let mut policy = Self {
             denials,
-            names,
-            name_globs: Globs::build(name_globs)?,
-            path_globs: Globs::build(path_globs)?,
+            patterns,
             objects,
-            locations: Vec::new(),
+            roots: Vec::new(),
         };
         for root in &authority.parts().roots {
-            let mut place = Place {
-                folded: Vec::new(),
-                hits: Vec::new(),
-            };
+            let mut place = Place::default();
             for name in root.location.names() {
-                place = policy.enter(&place, name);
+                policy.push(&mut place, name);
             }
-            policy.locations.push((place.folded, place.hits));
+            policy.roots.push(place);
         }
         Ok(policy)
     }
 
     /// The root itself, for judging what is below it.
     pub fn root(&self, root: RootIndex) -> Place {
-        let (folded, hits) = self
-            .locations
+        self.roots
             .get(usize::from(root.0))
             .cloned()
-            .unwrap_or_default();
-        Place { folded, hits }
+            .unwrap_or_default()
     }
 
     /// The child `name` of `place`.
     pub fn enter(&self, place: &Place, name: &[u8]) -> Place {
-        let mut child = place.clone();
+        let mut folded = Vec::with_capacity(place.folded.len() + name.len() + 8);
+        folded.extend_from_slice(&place.folded);
+        let mut child = Place {
+            folded,
+            hits: place.hits.clone(),
+        };
         self.push(&mut child, name);
         child
+    }
+
+    /// The place of `path` below `root`.
+    pub fn place(&self, root: RootIndex, path: &RelPath) -> Place {
+        let mut place = Place::default();
+        if let Some(start) = self.roots.get(usize::from(root.0)) {
+            let room = start.folded.len() + path.as_bytes().len() + 16;
+            place.folded.reserve(room);
+            place.folded.extend_from_slice(&start.folded);
+            place.hits.clone_from(&start.hits);
+        }
+        for name in path.names() {
+            self.push(&mut place, name);
+        }
+        place
     }
 
     /// Makes `place` its own child `name`.
@@ -139,11 +118,7 @@ impl Policy {
             place.folded.push(b'/');
         }
         place.folded.extend_from_slice(&folded);
-        if let Some(found) = self.names.get(folded.as_ref()) {
-            place.hits.extend_from_slice(found);
-        }
-        self.name_globs.find(&folded, &mut place.hits);
-        self.path_globs.find(&place.folded, &mut place.hits);
+        self.patterns.find(&folded, &place.folded, &mut place.hits);
     }
 
     /// What the denials say of `place` and `verb`.
@@ -153,15 +128,14 @@ impl Policy {
 
     /// What the denials say of `path` below `root`, and of every directory on the way.
     pub fn judge(&self, root: RootIndex, path: &RelPath, verb: Verb) -> Judgement<'_> {
-        let mut place = self.root(root);
-        for name in path.names() {
-            self.push(&mut place, name);
-        }
-        self.judge_place(&place, verb)
+        self.judge_place(&self.place(root, path), verb)
     }
 
     /// What the denials of single objects say.
     pub fn judge_object(&self, device: u64, inode: u64, verb: Verb) -> Judgement<'_> {
+        if self.objects.is_empty() {
+            return Judgement::Clear;
+        }
         match self.objects.get(&(device, inode)) {
             Some(hits) => self.strongest(hits, verb),
             None => Judgement::Clear,
@@ -181,62 +155,4 @@ impl Policy {
         }
         judgement
     }
-}
-
-impl Globs {
-    fn build(globs: Vec<(usize, String)>) -> Result<Self, PatternError> {
-        let mut builder = GlobSetBuilder::new();
-        let mut denials = Vec::with_capacity(globs.len());
-        for (n, pattern) in globs {
-            builder.add(compile_glob(&pattern)?);
-            denials.push(n);
-        }
-        let set = builder.build().map_err(|error| PatternError {
-            pattern: "all together".to_owned(),
-            error: error.kind().to_string(),
-        })?;
-        Ok(Self { set, denials })
-    }
-
-    fn find(&self, bytes: &[u8], hits: &mut Vec<usize>) {
-        if self.denials.is_empty() {
-            return;
-        }
-        for n in self.set.matches_candidate(&Candidate::from_bytes(bytes)) {
-            hits.extend(self.denials.get(n));
-        }
-    }
-}
-
-/// The one glob dialect: `*` and `?` match no slash, `**` any number of directories, `{a,b}`,
-/// `[a-z]`, `\` makes the next character plain; letter case counts.
-pub fn compile_glob(pattern: &str) -> Result<globset::Glob, PatternError> {
-    GlobBuilder::new(pattern)
-        .literal_separator(true)
-        .backslash_escape(true)
-        .build()
-        .map_err(|error| PatternError {
-            pattern: pattern.to_owned(),
-            error: error.kind().to_string(),
-        })
-}
-
-/// A pattern names an object, so slashes at its ends mean nothing; `dir/**` means what is below
-/// `dir`, and a denial of `dir` means that too.
-fn trim(pattern: &[u8]) -> &[u8] {
-    let mut rest = pattern;
-    while let [b'/', tail @ ..] = rest {
-        rest = tail;
-    }
-    while let [head @ .., b'/'] = rest {
-        rest = head;
-    }
-    rest
-}
-
-fn text(bytes: &[u8]) -> Result<String, PatternError> {
-    String::from_utf8(bytes.to_vec()).map_err(|_| PatternError {
-        pattern: bytes.escape_ascii().to_string(),
-        error: "not UTF-8".to_owned(),
-    })
 }

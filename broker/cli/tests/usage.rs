@@ -1,0 +1,85 @@
+//! The command line, as far as it goes without a gate.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail the test that calls them"
+)]
+
+use std::process::{Command, Output};
+
+fn portcullis(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+    command.args(arguments).output().unwrap()
+}
+
+fn said(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_run_without_a_root_teaches_and_runs_nothing() {
+    let output = portcullis(&["run", "--", "true"]);
+    assert_eq!(output.status.code(), Some(125));
+    let text = said(&output.stderr);
+    assert!(
+        text.contains("nothing was changed") && text.contains("--workspace ."),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_wrong_option_of_run_is_not_taken_for_the_commands_own_code() {
+    assert_eq!(portcullis(&["run", "--wrong"]).status.code(), Some(125));
+    assert_eq!(portcullis(&["why", "--wrong"]).status.code(), Some(2));
+    let verb = portcullis(&["why", "write", "a", "--workspace", "."]);
+    assert!(said(&verb.stderr).contains("stat, read, list, glob, search"));
+}
+
+#[test]
+fn a_variable_with_a_value_is_refused() {
+    let output = portcullis(&["run", "--workspace", ".", "--env", "A=b", "--", "true"]);
+    assert_eq!(output.status.code(), Some(125));
+    assert!(said(&output.stderr).contains("NAME=VALUE portcullis run"));
+}
+
+#[test]
+fn a_missing_gate_is_named_and_nothing_runs() {
+    let arguments = [
+        "run",
+        "--workspace",
+        ".",
+        "--gate",
+        "/no/gate",
+        "--json",
+        "--",
+        "true",
+    ];
+    let output = portcullis(&arguments);
+    assert_eq!(output.status.code(), Some(125));
+    let text = said(&output.stderr);
+    let last = text.lines().last().unwrap_or_default();
+    let document: serde_json::Value = serde_json::from_str(last).unwrap();
+    assert_eq!(document["changed"], "unchanged");
+    assert!(
+        document["error"].as_str().unwrap().contains("/no/gate"),
+        "{text}"
+    );
+    let doctor = portcullis(&["doctor", "--gate", "/no/gate", "--json"]);
+    assert_eq!(doctor.status.code(), Some(1));
+    let document: serde_json::Value = serde_json::from_slice(&doctor.stdout).unwrap();
+    assert_eq!(document["can_confine"], false);
+}
+
+#[test]
+fn the_help_teaches_by_example() {
+    for arguments in [
+        &["--help"][..],
+        &["run", "--help"],
+        &["why", "--help"],
+        &["doctor", "--help"],
+    ] {
+        let output = portcullis(arguments);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(said(&output.stdout).contains("Examples:"), "{arguments:?}");
+    }
+    assert!(said(&portcullis(&["--version"]).stdout).starts_with("portcullis 0."));
+}

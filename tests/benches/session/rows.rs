@@ -1,0 +1,181 @@
+//! From times to rows: what is divided by what, and what it must keep to.
+
+use crate::memory::Memory;
+use crate::mint::Mint;
+use crate::report::{Bound, Report, Row, Table};
+use crate::subject::{Cage, Call, Client, Opening, Subject};
+use crate::systems::Times;
+
+/// All that was measured.
+pub struct Measured {
+    pub same: Times,
+    pub two: Option<Times>,
+    pub mint: Mint,
+    pub memory: Memory,
+    pub openings: &'static [Opening],
+}
+
+/// The tables.
+pub fn report(measured: &Measured) -> Report {
+    let same = &measured.same;
+    let mut first = vec![echo(same, Client::Raw, Judged::Yes)];
+    for call in Call::ALL {
+        for opening in measured.openings.iter().copied() {
+            first.push(gate(same, Client::Raw, opening, call, Judged::Yes));
+        }
+    }
+    first.push(pipelined(same, Client::Raw, Judged::Yes));
+    first.extend(absolute(measured));
+    let mut tables = vec![
+        Table { name: "one core: client, gate and all else", rows: first },
+        Table { name: "the same through portcullis_client::Session", rows: usual(same) },
+        Table { name: "what the cage adds to the plain system calls", rows: cage(measured) },
+    ];
+    if let Some(two) = &measured.two {
+        let mut rows = vec![echo(two, Client::Raw, Judged::No)];
+        for call in Call::ALL {
+            for opening in measured.openings.iter().copied() {
+                rows.push(gate(two, Client::Raw, opening, call, Judged::No));
+            }
+        }
+        rows.push(pipelined(two, Client::Raw, Judged::No));
+        tables.push(Table { name: "two cores: the client on one, the gate on the other", rows });
+    }
+    Report { tables }
+}
+
+/// Whether the issue sets a bound for a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    Yes,
+    No,
+}
+
+impl Judged {
+    const fn by(self, bound: Bound) -> Bound {
+        match self {
+            Self::Yes => bound,
+            Self::No => Bound::Shown,
+        }
+    }
+}
+
+fn echo(times: &Times, client: Client, judged: Judged) -> Row {
+    let (took, raw) = (times[&Subject::Echo(client)], times[&Subject::PingPong]);
+    Row {
+        name: "echo of 64 B".to_owned(),
+        value: took / raw,
+        unit: "",
+        bound: judged.by(Bound::AtMost { goal: 1.10, limit: 1.25 }),
+        of: format!("{} / ping-pong {}", us(took), us(raw)),
+    }
+}
+
+fn gate(times: &Times, client: Client, opening: Opening, call: Call, judged: Judged) -> Row {
+    let took = times[&Subject::Gate(client, opening, call)];
+    let raw = times[&Subject::PingPong];
+    let plain = times[&Subject::Plain(Cage::Open, opening, call)];
+    let (goal, limit) = match call {
+        Call::Stat | Call::Small => (1.05, 1.25),
+        Call::Frame => (1.05, 1.5),
+        Call::Large => (1.3, 4.5),
+    };
+    Row {
+        name: name(call, opening),
+        value: took / (raw + plain),
+        unit: "",
+        bound: judged.by(Bound::AtMost { goal, limit }),
+        of: format!("{} / (ping-pong {} + plain calls {})", us(took), us(raw), us(plain)),
+    }
+}
+
+fn pipelined(times: &Times, client: Client, judged: Judged) -> Row {
+    let took = times[&Subject::Pipelined(client)];
+    let plain = times[&Subject::Plain(Cage::Open, Opening::Direct, Call::Small)];
+    Row {
+        name: "32 reads of 4 KiB at once, rate".to_owned(),
+        value: plain / took,
+        unit: "",
+        bound: judged.by(Bound::AtLeast { goal: 0.58, limit: 0.40 }),
+        of: format!("plain calls {} / {} for each", us(plain), us(took)),
+    }
+}
+
+fn absolute(measured: &Measured) -> Vec<Row> {
+    let Measured { mint, memory, .. } = measured;
+    let share = match memory.gate_share {
+        Some(share) => format!("{share:.0} KiB its share"),
+        None => "its share not readable by this user".to_owned(),
+    };
+    vec![
+        Row {
+            name: "mint to first reply, median".to_owned(),
+            value: mint.median,
+            unit: " ms",
+            bound: Bound::AtMost { goal: 1.0, limit: 2.0 },
+            of: format!(
+                "least {:.2} ms; an empty process: median {:.2} ms, least {:.2} ms",
+                mint.least, mint.process_median, mint.process_least
+            ),
+        },
+        Row {
+            name: format!("memory of an idle session, {} held", memory.sessions),
+            value: memory.total(),
+            unit: " KiB",
+            bound: Bound::AtMost { goal: 128.0, limit: 256.0 },
+            of: format!(
+                "gate: {:.0} KiB written, {share}, {:.0} KiB page tables beside; warden {:.1} KiB",
+                memory.gate_private, memory.gate_tables, memory.warden
+            ),
+        },
+    ]
+}
+
+fn usual(same: &Times) -> Vec<Row> {
+    let mut rows = vec![echo(same, Client::Session, Judged::No)];
+    for call in Call::ALL {
+        rows.push(gate(same, Client::Session, Opening::Direct, call, Judged::No));
+    }
+    for call in [Call::Small, Call::Frame, Call::Large] {
+        let mut row = gate(same, Client::Whole, Opening::Direct, call, Judged::No);
+        row.name = format!("{}, asked for to its end", row.name);
+        rows.push(row);
+    }
+    rows.push(pipelined(same, Client::Session, Judged::No));
+    rows
+}
+
+fn cage(measured: &Measured) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for call in Call::ALL {
+        for opening in measured.openings.iter().copied() {
+            let open = measured.same[&Subject::Plain(Cage::Open, opening, call)];
+            let closed = measured.same[&Subject::Plain(Cage::Closed, opening, call)];
+            rows.push(Row {
+                name: name(call, opening),
+                value: closed / open,
+                unit: "",
+                bound: Bound::Shown,
+                of: format!("{} caged / {} not", us(closed), us(open)),
+            });
+        }
+    }
+    rows
+}
+
+fn name(call: Call, opening: Opening) -> String {
+    let call = match call {
+        Call::Stat => "stat",
+        Call::Small => "read of 4 KiB",
+        Call::Frame => "read of 64 KiB",
+        Call::Large => "read of 1 MiB",
+    };
+    match opening {
+        Opening::Direct => call.to_owned(),
+        Opening::LookFirst => format!("{call}, gate of root"),
+    }
+}
+
+fn us(nanos: f64) -> String {
+    format!("{:.2} us", nanos / 1e3)
+}

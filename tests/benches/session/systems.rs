@@ -1,0 +1,182 @@
+//! All processes of the comparison, and one round of measuring them.
+
+use crate::clock::{median, median_of_batches};
+use crate::gate::{Bare, DEPTH, Usual, children};
+use crate::peer::{PING_BYTES, Peer, Role};
+use crate::pin::{self, Placement};
+use crate::subject::{Cage, Call, Client, Opening, Subject};
+use portcullis_client::{MintOrder, Session};
+use portcullis_protocol::authority::RootId;
+use portcullis_protocol::path::RelPath;
+use portcullis_protocol::verb::VerbSet;
+use portcullis_tests::{World, own, privileged};
+use portcullis_transport::Buffer;
+use rustix::fs::{Gid, Uid};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The owner of the root whose gate opens directly, when the bench runs as root.
+const ORDINARY: u32 = 1234;
+/// Echoes and pipelines in one round.
+const PINGS: usize = 3200;
+const PIPELINES: usize = 60;
+
+/// Nanoseconds for one operation of each subject.
+pub type Times = BTreeMap<Subject, f64>;
+
+/// A world to mint in.
+pub struct Minting {
+    pub world: World,
+    pub root: RootId,
+}
+
+impl Minting {
+    /// One more session.
+    pub fn mint(&mut self) -> (portcullis_protocol::session::SessionId, Session) {
+        let (minted, session) = self.world.control.mint(&order(self.root)).unwrap();
+        (minted.session, session)
+    }
+}
+
+/// Everything that is measured.
+pub struct Systems {
+    echo: Peer,
+    plain: Peer,
+    caged: Peer,
+    bare: BTreeMap<Opening, Bare>,
+    usual: Usual,
+    buffer: Buffer,
+    openings: Vec<Opening>,
+    pub world: Minting,
+}
+
+impl Systems {
+    pub fn start() -> Self {
+        let mut world = World::new(own!("own-gate"));
+        let opening = if privileged() { Opening::LookFirst } else { Opening::Direct };
+        let mut openings = vec![Opening::Direct];
+        let mut roots = vec![(Opening::Direct, world.inside())];
+        fill(&world.inside());
+        if opening == Opening::LookFirst {
+            // The place itself is searched by an ordinary user only from its descriptor on.
+            give(&world.inside());
+            let roots_own = world.place.path().join("roots-own");
+            std::fs::create_dir(&roots_own).unwrap();
+            fill(&roots_own);
+            openings.push(Opening::LookFirst);
+            roots.push((Opening::LookFirst, roots_own));
+        }
+        let inside = world.inside();
+        let [echo, plain, caged] =
+            [Role::Echo, Role::Plain(Cage::Open), Role::Plain(Cage::Closed)]
+                .map(|role| Peer::start(role, &inside));
+        let mut buffer = Buffer::new();
+        let limits = portcullis_warden::default_limits();
+        let mut bare = BTreeMap::new();
+        let mut first = None;
+        for (opening, path) in roots {
+            let root = world.seal(&path, &format!("root-{}", opening as u8));
+            first.get_or_insert(root);
+            let (_, session) = world.control.mint(&order(root)).unwrap();
+            bare.insert(opening, Bare::new(session, limits, &mut buffer));
+        }
+        let mut world = Minting { world, root: first.unwrap() };
+        let usual = Usual::new(world.mint().1);
+        Self { echo, plain, caged, bare, usual, buffer, openings, world }
+    }
+
+    /// How gates open here.
+    pub fn openings(&self) -> &'static [Opening] {
+        match self.openings.len() {
+            1 => &[Opening::Direct],
+            _ => &[Opening::Direct, Opening::LookFirst],
+        }
+    }
+
+    /// Moves every process but this one.
+    pub fn place(&self, placement: Placement) {
+        let Placement::Apart { peers } = placement;
+        for child in children() {
+            pin::put(child, peers);
+        }
+        // The plain calls are a sum with the ping-pong, so they run where gates run.
+        pin::put(self.echo.pid(), peers);
+    }
+
+    /// Measures each subject `rounds` times, in turns.
+    pub fn rounds(&mut self, rounds: usize, subjects: &[Subject]) -> Times {
+        let mut times: BTreeMap<Subject, Vec<f64>> = BTreeMap::new();
+        // The first round is only for caches, and is not counted.
+        for round in 0..=rounds {
+            let mut turn: Vec<Subject> = subjects.to_vec();
+            if round % 2 == 0 {
+                turn.reverse();
+            }
+            for subject in turn {
+                let took = self.measure(subject);
+                if round > 0 {
+                    times.entry(subject).or_default().push(took);
+                }
+            }
+        }
+        times.into_iter().map(|(subject, mut took)| (subject, median(&mut took))).collect()
+    }
+
+    fn measure(&mut self, subject: Subject) -> f64 {
+        let content = [7; PING_BYTES];
+        let Self { echo, plain, caged, bare, usual, buffer, .. } = self;
+        match subject {
+            Subject::PingPong => median_of_batches(PINGS, 16, || echo.ping()),
+            Subject::Echo(Client::Raw) => {
+                let bare = bare.get_mut(&Opening::Direct).unwrap();
+                median_of_batches(PINGS, 16, || bare.echo(&content, buffer))
+            }
+            Subject::Echo(Client::Session | Client::Whole) => {
+                median_of_batches(PINGS, 16, || usual.echo(&content))
+            }
+            Subject::Plain(Cage::Open, opening, call) => plain.plain(opening, call),
+            Subject::Plain(Cage::Closed, opening, call) => caged.plain(opening, call),
+            Subject::Gate(Client::Raw, opening, call) => {
+                let bare = bare.get_mut(&opening).unwrap();
+                let (times, batch) = call.times();
+                median_of_batches(times, batch, || bare.call(call, buffer))
+            }
+            Subject::Gate(client @ (Client::Session | Client::Whole), _, call) => {
+                let (times, batch) = call.times();
+                median_of_batches(times, batch, || usual.call(client, call))
+            }
+            Subject::Pipelined(Client::Raw) => {
+                let bare = bare.get_mut(&Opening::Direct).unwrap();
+                median_of_batches(PIPELINES, 1, || bare.pipelined(buffer)) / DEPTH as f64
+            }
+            Subject::Pipelined(Client::Session | Client::Whole) => {
+                median_of_batches(PIPELINES, 1, || usual.pipelined()) / DEPTH as f64
+            }
+        }
+    }
+}
+
+/// A session on one root with every verb, and the built-in denials, as `portcullis run` has it.
+fn order(root: RootId) -> MintOrder {
+    MintOrder::new("bench").root(root, None).grant(root, RelPath::root(), VerbSet::READING)
+}
+
+fn fill(root: &Path) {
+    for call in [Call::Small, Call::Frame, Call::Large] {
+        let path = root.join(call.path());
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, vec![b'x'; call.bytes()]).unwrap();
+    }
+}
+
+/// Gives a tree to the ordinary user.
+fn give(root: &Path) {
+    let (user, group) = (Uid::from_raw(ORDINARY), Gid::from_raw(ORDINARY));
+    let mut pending = vec![root.to_owned()];
+    while let Some(path) = pending.pop() {
+        rustix::fs::chown(&path, Some(user), Some(group)).unwrap();
+        if path.is_dir() {
+            pending.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+}
