@@ -19,7 +19,9 @@ fuzz_target!(|input: &[u8]| {
         encoded(rest)
     } else {
         let mut u = Unstructured::new(rest);
-        authorities::small(&mut u).ok().zip(authorities::small(&mut u).ok())
+        authorities::small(&mut u)
+            .ok()
+            .zip(authorities::small(&mut u).ok())
     };
     if let Some((a, b)) = pair {
         laws(&a, &b);
@@ -103,7 +105,10 @@ fn exact(both: &Authority, a: &Authority, b: &Authority) {
         return;
     }
     let mut paths: BTreeSet<RelPath> = grants().map(|grant| grant.prefix.clone()).collect();
-    let deeper: Vec<_> = paths.iter().filter_map(|path| path.join(b"x").ok()).collect();
+    let deeper: Vec<_> = paths
+        .iter()
+        .filter_map(|path| path.join(b"x").ok())
+        .collect();
     paths.extend(deeper);
     for (n, root) in a.parts().roots.iter().enumerate() {
         let in_a = RootIndex(u16::try_from(n).expect("roots are few"));

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use portcullis_fuzz::frames::check;
-use portcullis_protocol::control::{Order, Answer};
+use portcullis_protocol::control::{Answer, Order};
 
 fuzz_target!(|packet: &[u8]| {
     check::<Order>(packet);

@@ -10,8 +10,16 @@ use unicode_normalization::UnicodeNormalization as _;
 fuzz_target!(|name: &[u8]| {
     let once = fold(name).into_owned();
     assert_eq!(fold(&once).as_ref(), once, "folding twice");
-    assert_eq!(fold(&name.to_ascii_lowercase()).as_ref(), once, "lower case");
-    assert_eq!(fold(&name.to_ascii_uppercase()).as_ref(), once, "upper case");
+    assert_eq!(
+        fold(&name.to_ascii_lowercase()).as_ref(),
+        once,
+        "lower case"
+    );
+    assert_eq!(
+        fold(&name.to_ascii_uppercase()).as_ref(),
+        once,
+        "upper case"
+    );
     // A slash is never made or lost, so that a path folds as its names do.
     let slashes = |bytes: &[u8]| bytes.iter().filter(|b| **b == b'/').count();
     assert_eq!(slashes(name), slashes(&once), "slashes");

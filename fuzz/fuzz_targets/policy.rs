@@ -102,7 +102,10 @@ impl World {
             for (device, inode) in (0..2).flat_map(|d| (0..4).map(move |i| (d, i))) {
                 let before = fewer.judge_object(device, inode, verb);
                 let after = more.judge_object(device, inode, verb);
-                assert!(strength(after) >= strength(before), "{verb} {device} {inode}");
+                assert!(
+                    strength(after) >= strength(before),
+                    "{verb} {device} {inode}"
+                );
             }
             self.literal_covers(&more, verb);
         }
@@ -124,7 +127,12 @@ impl World {
         };
         if let Some(path) = named(denial).filter(|_| applies && here) {
             let judgement = policy.judge(ROOT, &path, verb);
-            assert_ne!(judgement, Judgement::Clear, "{verb} {path} of {:?}", denial.target);
+            assert_ne!(
+                judgement,
+                Judgement::Clear,
+                "{verb} {path} of {:?}",
+                denial.target
+            );
         }
     }
 }

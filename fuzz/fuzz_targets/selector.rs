@@ -29,7 +29,9 @@ fn check(input: &[u8], parsed: &Parsed<'_>) {
         let name = match step {
             Step::Up => b"..",
             Step::Down(name) => {
-                let path = RelPath::root().join(name).expect("a step down is a plain name");
+                let path = RelPath::root()
+                    .join(name)
+                    .expect("a step down is a plain name");
                 assert_eq!(path.as_bytes(), *name);
                 *name
             }
@@ -41,7 +43,12 @@ fn check(input: &[u8], parsed: &Parsed<'_>) {
     // Only an end that names a directory by itself asks for one.
     let last = input.rsplit(|b| *b == b'/').next().unwrap_or_default();
     let directory = matches!(last, b"" | b"..") || (last == b"." && input.contains(&b'/'));
-    assert_eq!(parsed.want == Want::Directory, directory, "{}", input.escape_ascii());
+    assert_eq!(
+        parsed.want == Want::Directory,
+        directory,
+        "{}",
+        input.escape_ascii()
+    );
     // The canonical form has the same steps.
     if again.is_empty() {
         again.push(b'.');

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use portcullis_fuzz::frames::check;
-use portcullis_protocol::session::{Request, Reply};
+use portcullis_protocol::session::{Reply, Request};
 
 fuzz_target!(|packet: &[u8]| {
     check::<Request>(packet);

@@ -240,9 +240,9 @@ impl Authority {
         if parts.grants.len() > GRANTS_MAX {
             return Err(AuthorityError::TooManyGrants);
         }
-        parts.denials.sort_by(|a, b| {
-            (&a.target, &a.rule.name, a.effect).cmp(&(&b.target, &b.rule.name, b.effect))
-        });
+        parts
+            .denials
+            .sort_by(|a, b| denial_key(a).cmp(&denial_key(b)));
         parts.denials.dedup();
         if parts.denials.len() > DENIALS_MAX {
             return Err(AuthorityError::TooManyDenials);
@@ -329,6 +329,16 @@ impl Authority {
     }
 }
 
+/// All of a denial, in an order that puts equal ones side by side.
+fn denial_key(denial: &Denial) -> (&DenialTarget, &Rule, Effect, u32) {
+    (
+        &denial.target,
+        &denial.rule,
+        denial.effect,
+        denial.verbs.into(),
+    )
+}
+
 /// What two grants on one root both allow.
 fn meet(root: RootIndex, a: &Grant, b: &Grant) -> Option<Grant> {
     let verbs = a.verbs.meet(b.verbs);
@@ -406,7 +416,7 @@ mod tests {
     prop_compose! {
         fn authority()(
             grants in prop::collection::vec((0..3_u16, 0..5_usize, 0..32_u32), 0..6),
-            hides in prop::collection::vec("[a-c]{1,2}", 0..3),
+            hides in prop::collection::vec(("[a-c]{1,2}", 0..32_u32, "[xy]?"), 0..3),
             expires_ms in prop::option::of(0..10_u64),
         ) -> Authority {
             Authority::seal(Parts {
@@ -418,9 +428,9 @@ mod tests {
                     prefix: RelPath::parse(PREFIXES[p].as_bytes()).unwrap(),
                     verbs: VerbSet::try_from(v).unwrap(),
                 }).collect(),
-                denials: hides.into_iter().map(|pattern| Denial {
-                    rule: Rule { name: Text::default(), reason: Text::default() },
-                    verbs: VerbSet::READING,
+                denials: hides.into_iter().map(|(pattern, verbs, reason)| Denial {
+                    rule: Rule { name: Text::default(), reason: Text::new(reason).unwrap() },
+                    verbs: VerbSet::try_from(verbs).unwrap(),
                     target: DenialTarget::Pattern {
                         anchor: None,
                         pattern: Bytes::new(pattern).unwrap(),

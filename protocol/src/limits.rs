@@ -41,7 +41,8 @@ pub const AUTHORITY_BYTES_MAX: usize = 96 * 1024;
 pub const READ_FILES_MAX: usize = 64;
 /// Include and exclude globs in one `search`.
 pub const SEARCH_GLOBS_MAX: usize = 32;
-/// Requests a worker may have unanswered.
+/// Requests a worker may have unanswered. Kept by the client: a gate reads one at a time, so that
+/// more of them wait in the socket, whose size bounds them.
 pub const IN_FLIGHT_MAX: u16 = 64;
 /// Streaming requests (list, glob, search) running at once in one session.
 pub const STREAMS_MAX: u16 = 4;

@@ -298,10 +298,11 @@ pub fn parse_selector(bytes: &[u8]) -> Result<Parsed<'_>, NameError> {
     } else {
         Start::Root
     };
-    let want = if bytes.ends_with(b"/") || bytes.ends_with(b"/.") || bytes.ends_with(b"..") {
-        Want::Directory
-    } else {
-        Want::Any
+    let last = bytes.rsplit(|b| *b == b'/').next().unwrap_or_default();
+    let want = match last {
+        b"" | b".." => Want::Directory,
+        b"." if bytes.len() > 1 => Want::Directory,
+        _ => Want::Any,
     };
     Ok(Parsed { start, steps, want })
 }
@@ -400,6 +401,18 @@ mod tests {
             ]
         );
         assert_eq!((parsed.start, parsed.want), (Start::Root, Want::Directory));
+        for (written, want) in [
+            (&b"notes.."[..], Want::Any),
+            (b"a/...", Want::Any),
+            (b"a.", Want::Any),
+            (b".", Want::Any),
+            (b"a/.", Want::Directory),
+            (b"a/..", Want::Directory),
+            (b"..", Want::Directory),
+            (b"a//", Want::Directory),
+        ] {
+            assert_eq!(parse_selector(written).unwrap().want, want, "{written:?}");
+        }
         assert_eq!(parse_selector(b""), Err(NameError::Empty));
         assert_eq!(parse_selector(b"a\0"), Err(NameError::ZeroByte));
         assert_eq!(parse_selector(&[b'n'; 256]), Err(NameError::NameTooLong));

@@ -195,7 +195,7 @@ impl Code {
 }
 
 /// The rule that decided: its name, and the reason given for it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Rule {
     /// The rule's name: `builtin:…` or the one the runtime gave it.
     pub name: Text<REASON_BYTES_MAX>,

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 messages! {
     /// Worker to gate.
     pub enum Request: tag 0x51, canonical true, content [Ping] {
-        /// First message, once.
+        /// First message; again from each further program that takes its turn on the socket.
         0 = Hello(Hello),
         /// What may I do?
         1 = Whoami(Whoami),

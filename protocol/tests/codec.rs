@@ -1,8 +1,6 @@
 //! What the codec promises of any bytes, for each of the six directions.
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
     reason = "a test fails by panicking, its helpers too"
 )]
 

@@ -172,11 +172,10 @@ fn every_message_is_its_golden_file_and_every_file_a_message() {
     assert_eq!(files, names);
     if is_blessing() {
         // The fuzz target reads a zero byte, then two authorities before they are sealed.
-        let parts = postcard::to_extend(&values::parts(), Vec::new()).unwrap();
-        write_seed(
-            "authority",
-            "golden",
-            &[&[0], &parts[..], &parts[..]].concat(),
-        );
+        let encoded = |parts| postcard::to_extend(parts, Vec::new()).unwrap();
+        let parts = encoded(&values::parts());
+        let same_rule = encoded(&values::same_rule_twice());
+        write_seed("authority", "golden", &[&[0], &parts[..], &parts].concat());
+        write_seed("authority", "same_rule", &[&[0], &same_rule[..], &parts].concat());
     }
 }

@@ -5,8 +5,11 @@
 //! cannot quietly become a run without.
 
 pub mod attack;
+pub mod attempts;
 pub mod naive;
 pub mod sys;
+
+pub mod hostile;
 
 use portcullis_client::{Control, MintOrder, Pattern, Session, ask};
 use portcullis_protocol::authority::{RootId, Scope};

@@ -4,7 +4,7 @@
 use crate::args::Reach;
 use portcullis_client::{Control, Error, MintOrder, Pattern};
 use portcullis_protocol::authority::{RootId, Scope};
-use portcullis_protocol::control::Sealed;
+use portcullis_protocol::control::{Merged, Minted, Sealed};
 use portcullis_protocol::limits::{LABEL_BYTES_MAX, REASON_BYTES_MAX};
 use portcullis_protocol::path::{Label, RelPath, escape};
 use portcullis_protocol::verb::VerbSet;
@@ -179,6 +179,20 @@ impl Ground {
             .fold(order, |order, name| order.except(name))
     }
 
+    /// Roots that lie in others have no name of their own in the session; says where they are.
+    pub(crate) fn merged(&self, minted: &Minted) -> Vec<String> {
+        let label = |id: RootId| {
+            let root = self.roots.iter().find(|root| root.sealed.root == id);
+            root.map_or_else(|| format!("#{}", id.0), |root| root.label.to_string())
+        };
+        let line = |merged: &Merged| {
+            let (inner, outer) = (label(merged.inner), label(merged.outer));
+            let prefix = &merged.prefix;
+            format!("root `{inner}` lies in root `{outer}`: it is /{outer}/{prefix} in the session")
+        };
+        minted.merged.as_slice().iter().map(line).collect()
+    }
+
     /// Whether a rule of this name hides.
     pub(crate) fn hides(&self, name: &str) -> bool {
         self.hides.iter().any(|rule| rule.name == name)
@@ -205,8 +219,14 @@ fn rules(option: &'static str, patterns: &[std::ffi::OsString]) -> Result<Vec<Ru
             pattern: escape(&pattern),
             why,
         };
-        if pattern.is_empty() {
-            return Err(refuse("the empty pattern matches nothing".to_owned()));
+        let odd = |name: &[u8]| matches!(name, b"" | b"." | b"..");
+        if pattern.split(|byte| *byte == b'/').any(odd) {
+            // It would match nothing, and what it was meant for would stay open.
+            return Err(refuse(
+                "a pattern is names joined by single slashes, without `.` or `..`; with a slash \
+                 it begins at the first root; a directory covers what is below it"
+                    .to_owned(),
+            ));
         }
         if name.len() > REASON_BYTES_MAX {
             return Err(refuse(format!("longer than {REASON_BYTES_MAX} bytes")));
@@ -273,6 +293,11 @@ mod tests {
         let rules = rules("--hide", &["a/*.key".into()]).unwrap();
         assert_eq!(rules[0].name, "--hide a/*.key");
         assert!(super::rules("--hide", &["x".repeat(300).into()]).is_err());
-        assert!(super::rules("--hide", &["".into()]).is_err());
+        for useless in ["", "./a", "a/../b", "/a", "a/", "a//b", ".."] {
+            assert!(
+                super::rules("--hide", &[useless.into()]).is_err(),
+                "{useless}"
+            );
+        }
     }
 }

@@ -21,6 +21,8 @@ struct Answer {
     /// The session's roots, by number. Roots that lie in others are merged by the warden, so these
     /// are not those of the command line.
     labels: Vec<String>,
+    /// Where those are, in words.
+    merged: Vec<String>,
 }
 
 enum Truth {
@@ -58,22 +60,30 @@ fn answer(arguments: &WhyArguments) -> Result<Answer, ReachError> {
     let ground = Ground::seal(&mut broker, &arguments.reach)?;
     let selector = ask::selector(arguments.path.as_bytes())?;
     let question = ask::why(arguments.verb, selector);
-    let (told, labels) = verdict(&mut broker, &ground, Hiding::Hidden, &question)?;
+    let asked = verdict(&mut broker, &ground, Hiding::Hidden, &question)?;
     // A second session, because the first must not be able to tell even its owner what it hides:
     // whatever can be asked of a worker's session, a worker can ask.
-    let (shown, _) = verdict(&mut broker, &ground, Hiding::Shown, &question)?;
-    let truth = match &shown {
-        Verdict::Refused(refusal) if shown != told => match &refusal.rule {
+    let shown = verdict(&mut broker, &ground, Hiding::Shown, &question)?;
+    let truth = match &shown.verdict {
+        Verdict::Refused(refusal) if shown.verdict != asked.verdict => match &refusal.rule {
             Some(rule) if ground.hides(rule.name.as_str()) => Truth::Hidden(rule.name.to_string()),
             Some(_) | None => Truth::AsTold,
         },
         Verdict::Refused(_) | Verdict::Allowed { .. } => Truth::AsTold,
     };
     Ok(Answer {
-        told,
+        told: asked.verdict,
         truth,
-        labels,
+        labels: asked.labels,
+        merged: asked.merged,
     })
+}
+
+/// One session's answer.
+struct Asked {
+    verdict: Verdict,
+    labels: Vec<String>,
+    merged: Vec<String>,
 }
 
 fn verdict(
@@ -81,21 +91,28 @@ fn verdict(
     ground: &Ground,
     hiding: Hiding,
     question: &Why,
-) -> Result<(Verdict, Vec<String>), Error> {
+) -> Result<Asked, Error> {
     let order = ground.order("portcullis why", hiding);
-    let (_, mut session) = broker.control.mint(&order)?;
+    let (minted, mut session) = broker.control.mint(&order)?;
     let identity = session.whoami()?;
     let verdict = session.why(question)?;
     drop(session);
     // The gate sees its socket close and takes its leave; the warden ends with this process.
     let labels = identity.roots.as_slice().iter();
-    Ok((verdict, labels.map(|root| root.label.to_string()).collect()))
+    Ok(Asked {
+        verdict,
+        labels: labels.map(|root| root.label.to_string()).collect(),
+        merged: ground.merged(&minted),
+    })
 }
 
 impl Answer {
     fn print(&self, arguments: &WhyArguments) {
         let verb = arguments.verb;
         let path = escape(arguments.path.as_bytes());
+        for line in &self.merged {
+            say::out(line);
+        }
         match &self.told {
             Verdict::Allowed { grant, binding } => {
                 let root = self.label(usize::from(binding.root.0));
@@ -143,6 +160,7 @@ impl Answer {
             "asked": escape(arguments.path.as_bytes()),
             "worker_is_told": told,
             "hidden_by": hidden,
+            "merged": self.merged,
         })
     }
 

@@ -103,10 +103,9 @@ impl Conversation {
         };
         self.outlet.turn_to(frame.id);
         match (self.greeted, frame.message) {
-            (Greeted::No, Request::Hello(hello)) => self.greet(&hello),
-            (Greeted::No, _) | (Greeted::Yes, Request::Hello(_)) => {
-                self.refuse(frame.id, Code::OutOfTurn)
-            }
+            // Again as well: programs of one worker take turns on its socket.
+            (_, Request::Hello(hello)) => self.greet(&hello),
+            (Greeted::No, _) => self.refuse(frame.id, Code::OutOfTurn),
             (Greeted::Yes, _) if frame.id == RequestId::NONE => {
                 self.refuse(frame.id, Code::Malformed)
             }
@@ -186,7 +185,11 @@ impl Conversation {
         self.greeted = Greeted::Yes;
         let welcome = Welcome {
             version: VERSION,
-            limits: Limits { ..*ours },
+            limits: Limits {
+                in_flight: ours.in_flight.min(hello.limits.in_flight),
+                streams: ours.streams.min(hello.limits.streams),
+                ..*ours
+            },
             incarnation: self.session.incarnation,
             session: self.session.id,
         };

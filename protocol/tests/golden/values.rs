@@ -239,6 +239,15 @@ pub(crate) fn parts() -> Parts {
     }
 }
 
+/// Two denials that differ in their verbs alone.
+pub(crate) fn same_rule_twice() -> Parts {
+    let mut parts = parts();
+    let mut other = parts.denials[0].clone();
+    other.verbs = VerbSet::of(&[Verb::List]);
+    parts.denials.push(other);
+    parts
+}
+
 pub(crate) fn authority() -> Authority {
     Authority::seal(parts()).unwrap()
 }

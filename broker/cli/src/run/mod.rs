@@ -120,6 +120,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
     Ok(Summary {
         command: shown,
         code,
+        merged: ground.merged(&minted),
         roots: ground.roots,
         runtime: arguments.runtime,
         minted,

@@ -23,6 +23,8 @@ pub(super) struct Summary {
     pub(super) command: Vec<OsString>,
     pub(super) code: u8,
     pub(super) roots: Vec<SealedRoot>,
+    /// Roots that became subtrees of others, in words.
+    pub(super) merged: Vec<String>,
     pub(super) runtime: Vec<PathBuf>,
     pub(super) minted: Minted,
     pub(super) report: Report,
@@ -107,6 +109,7 @@ impl Summary {
         if let Some(over) = &self.over {
             lines.extend(over_line(over));
         }
+        lines.extend(self.merged.iter().cloned());
         for (label, path) in self.readable_directly() {
             lines.push(format!(
                 "root `{label}` and the runtime path {path} overlap: the worker could read what is \

@@ -368,7 +368,10 @@ fn what_the_command_leaves_behind_is_not_waited_for() {
 #[test]
 fn the_worker_dies_with_its_launcher() {
     // The worker writes its process id and replaces itself, so that the id stays.
+    // What a killed launcher cannot remove lies in the home of this test.
+    let home = Home::new("killed");
     let mut launcher = launching("echo id=$$; exec sleep 600");
+    launcher.env("TMPDIR", &home.0);
     let mut running = launcher.stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(running.stdout.take().unwrap()).lines();
     let id = lines

@@ -14,12 +14,20 @@ pub fn fold(name: &[u8]) -> Cow<'_, [u8]> {
     if name.is_ascii() {
         return Cow::Owned(name.to_ascii_lowercase());
     }
-    let mut folded = Vec::with_capacity(name.len() + 8);
-    for chunk in name.utf8_chunks() {
-        folded.extend_from_slice(fold_text(chunk.valid()).as_bytes());
-        folded.extend_from_slice(chunk.invalid());
+    let mut folded = name.to_vec();
+    // Stripping can join bytes that were no character before into one; then there is more to fold.
+    // Each round but the last shortens the name or folds it further, so this ends.
+    loop {
+        let mut next = Vec::with_capacity(folded.len() + 8);
+        for chunk in folded.utf8_chunks() {
+            next.extend_from_slice(fold_text(chunk.valid()).as_bytes());
+            next.extend_from_slice(chunk.invalid());
+        }
+        if next == folded {
+            return Cow::Owned(folded);
+        }
+        folded = next;
     }
-    Cow::Owned(folded)
 }
 
 /// Normalised, folded, normalised again: folding can leave the normal form and the other way
@@ -52,6 +60,12 @@ mod tests {
         assert_eq!(fold("stra\u{df}e".as_bytes()), fold(b"STRASSE"));
         assert_eq!(fold("e\u{301}".as_bytes()), fold("\u{c9}".as_bytes()));
         assert_ne!(fold(b".gitx"), fold(b".git"));
+        let joined = fold(b"\xc3\xe2\x80\x8b\x89");
+        assert_eq!(
+            fold(&joined),
+            joined,
+            "stripping joined two halves of a character"
+        );
         assert_eq!(fold(b"a\xffB").as_ref(), b"a\xffb");
     }
 

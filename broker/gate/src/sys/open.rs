@@ -12,6 +12,9 @@ pub const RESOLVE: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_XDEV)
     .union(ResolveFlags::NO_SYMLINKS);
 
+/// Further tries when an open fails in a way that a moment's move can cause.
+const DOUBTFUL_TRIES: u32 = 3;
+
 /// What an object is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
@@ -47,6 +50,7 @@ impl Purpose {
 pub fn below(root: BorrowedFd<'_>, path: &RelPath, purpose: Purpose) -> Result<OwnedFd, Errno> {
     // EAGAIN cannot come from `..` here, because a RelPath has none; with NONBLOCK it means that
     // another process holds a lease, which the caller reports as contended.
+    let mut doubtful = 0;
     loop {
         match rustix::fs::openat2(
             root,
@@ -56,17 +60,9 @@ pub fn below(root: BorrowedFd<'_>, path: &RelPath, purpose: Purpose) -> Result<O
             RESOLVE,
         ) {
             Err(Errno::INTR) => {}
-            result => return result,
-        }
-    }
-}
-
-/// Opens one `name` of an open directory, with the same flags. For walks, whose directory was
-/// opened from the root a moment ago.
-pub fn child(directory: BorrowedFd<'_>, name: &[u8], purpose: Purpose) -> Result<OwnedFd, Errno> {
-    loop {
-        match rustix::fs::openat2(directory, name, purpose.flags(), Mode::empty(), RESOLVE) {
-            Err(Errno::INTR) => {}
+            // A parent that is moved out of the root in the middle of the lookup ends it like a
+            // mount (EXDEV) or a closed mode (EACCES, by Landlock). Only what persists is said.
+            Err(Errno::XDEV | Errno::ACCESS) if doubtful < DOUBTFUL_TRIES => doubtful += 1,
             result => return result,
         }
     }
@@ -82,25 +78,7 @@ pub fn observe(object: impl AsFd) -> Result<Statx, Errno> {
     )
 }
 
-/// What the kernel says of one `name` of an open directory; a link is not followed. `name` has no
-/// slash, so nothing is traversed.
-pub fn observe_child(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Statx, Errno> {
-    rustix::fs::statx(
-        directory,
-        name,
-        AtFlags::SYMLINK_NOFOLLOW
-            .union(AtFlags::NO_AUTOMOUNT)
-            .union(AtFlags::STATX_DONT_SYNC),
-        StatxFlags::BASIC_STATS.union(StatxFlags::BTIME),
-    )
-}
-
 /// The text of a link that was opened as a link.
 pub fn link_text(link: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
     rustix::fs::readlinkat(link, c"", Vec::new()).map(std::ffi::CString::into_bytes)
-}
-
-/// The text of the link `name` of an open directory.
-pub fn link_text_of(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Vec<u8>, Errno> {
-    rustix::fs::readlinkat(directory, name, Vec::new()).map(std::ffi::CString::into_bytes)
 }
