@@ -2,7 +2,7 @@
 //! what is covered stays covered below, and one denial more never opens anything.
 #![no_main]
 
-use arbitrary::{Arbitrary as _, Result, Unstructured};
+use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use portcullis_fuzz::authorities;
 use portcullis_gate::policy::{Judgement, Policy};
@@ -45,7 +45,7 @@ impl World {
         for _ in 0..u.int_in_range(0..=3)? {
             paths.push(authorities::path(u)?);
         }
-        let rest: &[u8] = Arbitrary::arbitrary(u)?;
+        let rest: &[u8] = u.arbitrary()?;
         paths.extend(RelPath::parse(rest));
         Ok(Self {
             location,

@@ -1,6 +1,6 @@
 //! Authorities made from arbitrary bytes, in a world small enough that they meet.
 
-use arbitrary::{Arbitrary as _, Result, Unstructured};
+use arbitrary::{Result, Unstructured};
 use portcullis_protocol::authority::{
     Authority, Denial, DenialTarget, Effect, FileSystem, Grant, Parts, Root, RootId, RootIdentity,
     Scope,
@@ -20,7 +20,7 @@ pub fn path(u: &mut Unstructured<'_>) -> Result<RelPath> {
         let text = u.choose(&PREFIXES)?;
         return Ok(RelPath::parse(text.as_bytes()).unwrap_or_default());
     }
-    let bytes: &[u8] = Arbitrary::arbitrary(u)?;
+    let bytes: &[u8] = u.arbitrary()?;
     Ok(RelPath::parse(bytes).unwrap_or_default())
 }
 
@@ -43,7 +43,7 @@ pub fn denial(u: &mut Unstructured<'_>) -> Result<Denial> {
         } else {
             None
         };
-        let pattern: &[u8] = Arbitrary::arbitrary(u)?;
+        let pattern: &[u8] = u.arbitrary()?;
         DenialTarget::Pattern {
             anchor,
             pattern: Bytes::cut(pattern),

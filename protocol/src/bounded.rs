@@ -1,5 +1,6 @@
 //! Byte strings and texts that cannot be longer than their type says.
 
+use crate::path::is_invisible;
 use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -82,7 +83,8 @@ impl<'de> Visitor<'de> for BytesVisitor {
     }
 }
 
-/// At most `MAX` bytes of UTF-8 without control characters, so that it can be shown to a person.
+/// At most `MAX` bytes of UTF-8 without control or invisible characters, so that it can be shown
+/// to a person.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Text<const MAX: usize>(String);
@@ -93,8 +95,9 @@ pub enum TextError {
     /// Too long.
     #[error(transparent)]
     TooLong(#[from] TooLong),
-    /// It holds a control character, which could forge a line or colour of a terminal.
-    #[error("holds a control character")]
+    /// It holds a control or invisible character, which could forge a line or colour of a terminal
+    /// or turn words around.
+    #[error("holds a control or invisible character")]
     Control,
 }
 
@@ -109,10 +112,29 @@ impl<const MAX: usize> Text<MAX> {
             }
             .into());
         }
-        if text.chars().any(char::is_control) {
+        if text.chars().any(|c| c.is_control() || is_invisible(c)) {
             return Err(TextError::Control);
         }
         Ok(Self(text))
+    }
+
+    /// As much of `text` as fits, with a space for every character that is not taken.
+    pub fn plain(text: &str) -> Self {
+        let mut plain = String::with_capacity(text.len().min(MAX));
+        let shown = text.chars().map(|c| {
+            if c.is_control() || is_invisible(c) {
+                ' '
+            } else {
+                c
+            }
+        });
+        for c in shown {
+            if plain.len() + c.len_utf8() > MAX {
+                break;
+            }
+            plain.push(c);
+        }
+        Self(plain)
     }
 
     /// The text.

@@ -160,6 +160,9 @@ pub enum SessionEnd {
 /// A gate that could not be, or broke.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
+    /// What the runtime's order to mint is refused with: [`Code::BadPattern`] when a denial cannot
+    /// be compiled, else [`Code::NotConfined`].
+    pub code: Code,
     /// What went wrong, for the runtime; may name host objects.
     pub what: Text<REASON_BYTES_MAX>,
 }

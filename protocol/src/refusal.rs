@@ -17,7 +17,7 @@ pub enum Code {
     UnsupportedVerb,
     /// The peers speak different protocol versions.
     VersionMismatch,
-    /// Another message was wanted here (no hello yet, or a second one).
+    /// Another message was wanted here: a hello comes first.
     OutOfTurn,
     /// More requests or streams than the hello allows.
     TooManyInFlight,
@@ -251,17 +251,10 @@ impl Refusal {
         self
     }
 
-    /// The same, with a note; control characters become spaces and what is too long is cut.
+    /// The same, with a note; control and invisible characters become spaces and what is too long is cut.
     #[must_use]
     pub fn noting(mut self, note: &str) -> Self {
-        let mut plain = String::with_capacity(note.len().min(REASON_BYTES_MAX));
-        for c in note.chars().map(|c| if c.is_control() { ' ' } else { c }) {
-            if plain.len() + c.len_utf8() > REASON_BYTES_MAX {
-                break;
-            }
-            plain.push(c);
-        }
-        self.note = Text::new(plain).ok();
+        self.note = Some(Text::plain(note));
         self
     }
 }

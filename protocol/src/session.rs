@@ -99,7 +99,8 @@ pub struct Limits {
 pub struct Hello {
     /// [`crate::VERSION`].
     pub version: u16,
-    /// What the client can take: the gate keeps to the smaller of both.
+    /// What the client can take. Frames smaller than the gate's are refused; for the numbers of
+    /// requests and streams the smaller of both holds.
     pub limits: Limits,
     /// The incarnation the client expects, when it was told one; another refuses the session.
     pub incarnation: Option<Incarnation>,
@@ -466,7 +467,8 @@ pub struct Search {
     pub time_ms: u32,
 }
 
-/// Asks why a verb on an object is allowed or refused. Nothing is opened for content.
+/// Asks why a verb on an object is allowed or refused. The object is reached exactly as the verb
+/// would reach it; nothing of it is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Why {
     /// The verb.

@@ -18,6 +18,7 @@ mod trusted;
 #[path = "golden/values.rs"]
 mod values;
 
+use portcullis_protocol::authority::Parts;
 use portcullis_protocol::frame::{DecodeError, Message, RequestId, decode, encode};
 use portcullis_protocol::limits::HEADER_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
@@ -172,10 +173,14 @@ fn every_message_is_its_golden_file_and_every_file_a_message() {
     assert_eq!(files, names);
     if is_blessing() {
         // The fuzz target reads a zero byte, then two authorities before they are sealed.
-        let encoded = |parts| postcard::to_extend(parts, Vec::new()).unwrap();
+        let encoded = |parts: &Parts| postcard::to_extend(parts, Vec::new()).unwrap();
         let parts = encoded(&values::parts());
         let same_rule = encoded(&values::same_rule_twice());
-        write_seed("authority", "golden", &[&[0], &parts[..], &parts].concat());
-        write_seed("authority", "same_rule", &[&[0], &same_rule[..], &parts].concat());
+        for (name, first) in [("golden", &parts), ("same_rule", &same_rule)] {
+            let mut seed = vec![0];
+            seed.extend_from_slice(first);
+            seed.extend_from_slice(&parts);
+            write_seed("authority", name, &seed);
+        }
     }
 }

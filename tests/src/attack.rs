@@ -114,7 +114,9 @@ impl Attacker {
     /// Stops it; gives how often it changed something.
     pub fn stop(mut self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
-        self.thread.take().map_or(0, |thread| thread.join().unwrap())
+        self.thread
+            .take()
+            .map_or(0, |thread| thread.join().unwrap())
     }
 }
 

@@ -30,7 +30,7 @@ pub enum Answer {
 pub enum Roots {
     /// The root, all verbs.
     Whole,
-    /// `--workspace a --read .`: a subtree and the root around it.
+    /// `--workspace a --read .`: the root, and a subtree of it, as an authority sorts its grants.
     Nested,
     /// The root, for names only.
     Names,
@@ -66,6 +66,8 @@ struct Ready {
     received: OwnedFd,
     socket: OwnedFd,
     handle: sys::Handle,
+    parent: rustix::process::Pid,
+    limit: rustix::process::Rlimit,
     outside: OwnedFd,
 }
 
@@ -82,7 +84,9 @@ fn through_a_socket(descriptor: &OwnedFd) -> OwnedFd {
     let sender = Endpoint::<RuntimeSide>::new(a).unwrap();
     let receiver = Endpoint::<ControlSide>::new(b).unwrap();
     let status = Order::Status(Status {});
-    sender.send_with(RequestId(1), &status, &[descriptor.as_fd()]).unwrap();
+    sender
+        .send_with(RequestId(1), &status, &[descriptor.as_fd()])
+        .unwrap();
     let mut buffer = Buffer::new();
     let (_, mut descriptors) = receiver.receive(&mut buffer).unwrap().decode().unwrap();
     descriptors.remove(0)
@@ -91,28 +95,33 @@ fn through_a_socket(descriptor: &OwnedFd) -> OwnedFd {
 impl Ready {
     fn new(place: &Path) -> Self {
         let other = open_path(&place.join("other"));
-        let outside = open_path(&place.join("outside"));
+        let outside = std::fs::File::open(place.join("outside")).unwrap().into();
         Self {
+            parent: rustix::process::getppid().unwrap(),
+            limit: rustix::process::getrlimit(Resource::Nofile),
             place: place.to_owned(),
             root: open_path(&place.join("inside")),
             held: open_path(&place.join("inside/held")),
             received: through_a_socket(&other),
             other,
             socket: rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap(),
-            handle: sys::handle_of(outside.as_fd(), c"secret").unwrap(),
+            handle: sys::handle_of(OwnedFd::as_fd(&outside), c"secret").unwrap(),
             outside,
         }
     }
 
     fn subtrees(&self, roots: Roots) -> Vec<Subtree> {
-        let root = |verbs| Subtree { directory: open_path(&self.place.join("inside")), verbs };
+        let root = |verbs| Subtree {
+            directory: open_path(&self.place.join("inside")),
+            verbs,
+        };
         let part = || Subtree {
             directory: open_path(&self.place.join("inside/a")),
             verbs: VerbSet::READING,
         };
         match roots {
             Roots::Whole => vec![root(VerbSet::READING)],
-            Roots::Nested => vec![part(), root(VerbSet::READING)],
+            Roots::Nested => vec![root(VerbSet::READING), part()],
             Roots::Names => vec![root(VerbSet::of(&[Verb::Stat, Verb::List]))],
             Roots::Part => vec![part()],
         }
@@ -126,10 +135,18 @@ pub fn child(caged: bool, place: &Path, name: &str) -> u8 {
     let ready = Ready::new(place);
     if name == MOUNT {
         // A mount namespace of its own, and for an ordinary user the right to mount in it.
-        let user = if crate::privileged() { 0 } else { libc::CLONE_NEWUSER };
+        let user = if crate::privileged() {
+            0
+        } else {
+            libc::CLONE_NEWUSER
+        };
         sys::unshare(user | libc::CLONE_NEWNS).unwrap();
         use rustix::mount::{MountPropagationFlags, mount_change};
-        mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).unwrap();
+        mount_change(
+            "/",
+            MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+        )
+        .unwrap();
     }
     std::fs::write(place.join("ready"), "").unwrap();
     let cage = caged.then(|| close(&ready.subtrees(attempt.roots)).unwrap());
@@ -142,9 +159,15 @@ pub fn child(caged: bool, place: &Path, name: &str) -> u8 {
 
 /// Opens without asking the kernel to stay anywhere.
 fn open(at: impl AsFd, path: impl rustix::path::Arg, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let mode = if flags.intersects(OFlags::CREATE | OFlags::TMPFILE) { 0o600 } else { 0 };
-    let mode = Mode::from_raw_mode(mode);
-    rustix::fs::openat2(at, path, flags | OFlags::CLOEXEC, mode, ResolveFlags::empty())
+    let creates = flags.contains(OFlags::CREATE) || flags.contains(OFlags::TMPFILE);
+    let mode = if creates { Mode::RUSR } else { Mode::empty() };
+    rustix::fs::openat2(
+        at,
+        path,
+        flags | OFlags::CLOEXEC,
+        mode,
+        ResolveFlags::empty(),
+    )
 }
 
 fn read(at: BorrowedFd<'_>, path: &str) -> Result<(), Errno> {
@@ -238,10 +261,7 @@ attempts! {
     "make memory executable", Refused, Whole, false, |_| sys::executable_page(true);
     "map executable memory", Refused, Whole, false, |_| sys::executable_page(false);
     "set up an io_uring", Refused, Whole, false, |_| sys::io_uring();
-    "signal the parent", Refused, Whole, false, |_| rustix::process::kill_process(rustix::process::getppid().ok_or(Errno::SRCH)?, Signal::WINCH);
-    "raise a resource limit", Refused, Whole, false, |_| {
-        let limit = rustix::process::getrlimit(Resource::Nofile);
-        rustix::process::setrlimit(Resource::Nofile, rustix::process::Rlimit { current: limit.maximum, ..limit })
-    };
+    "signal the parent", Refused, Whole, false, |r| rustix::process::kill_process(r.parent, Signal::WINCH);
+    "set a resource limit", Refused, Whole, false, |r| rustix::process::setrlimit(Resource::Nofile, rustix::process::Rlimit { current: r.limit.maximum, ..r.limit });
     "become dumpable", Refused, Whole, false, |_| sys::set_dumpable();
 }

@@ -103,10 +103,18 @@ impl Arena {
         let outside = world.outside();
         std::fs::write(outside.join("only-outside-name"), "outside secret\n").unwrap();
         std::fs::create_dir(outside.join("directory")).unwrap();
-        std::fs::write(outside.join("directory/only-outside-name"), "outside secret\n").unwrap();
+        std::fs::write(
+            outside.join("directory/only-outside-name"),
+            "outside secret\n",
+        )
+        .unwrap();
         let before = census(&outside);
         let watch = watch(&[&outside, &outside.join("directory")]);
-        Self { world, before, watch }
+        Self {
+            world,
+            before,
+            watch,
+        }
     }
 
     /// Makes a link below the root.
@@ -141,8 +149,16 @@ impl Drop for Arena {
             return;
         }
         let touched = events(&self.watch);
-        assert_eq!(touched, Vec::<String>::new(), "outside the root was touched");
-        assert_eq!(census(&self.world.outside()), self.before, "outside the root has changed");
+        assert_eq!(
+            touched,
+            Vec::<String>::new(),
+            "outside the root was touched"
+        );
+        assert_eq!(
+            census(&self.world.outside()),
+            self.before,
+            "outside the root has changed"
+        );
     }
 }
 
@@ -182,7 +198,11 @@ pub fn census(tree: &Path) -> Vec<String> {
         let content = if meta.is_file() {
             blake3::hash(&std::fs::read(&path).unwrap()).to_string()
         } else if meta.is_dir() {
-            left.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            left.extend(
+                std::fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
             "directory".to_owned()
         } else {
             format!("{:?}", std::fs::read_link(&path))
@@ -241,11 +261,19 @@ pub fn every_at(session: &mut Session, selector: Selector) -> All {
     let mut glob = ask::glob(selector.clone(), "**").unwrap();
     glob.detail = Detail::Full;
     let glob = refusal_of(session.glob(&glob).and_then(drain));
-    let mut search = ask::search(selector.clone(), "^.*$").unwrap();
+    let mut search = ask::search(selector.clone(), "^").unwrap();
     (search.syntax, search.version_control) = (Syntax::Regex, VersionControl::Include);
     let search = refusal_of(session.search(&search).and_then(drain));
     let written = selector.path.as_slice().to_vec();
-    let all = All { written, stat, look, read, list, glob, search };
+    let all = All {
+        written,
+        stat,
+        look,
+        read,
+        list,
+        glob,
+        search,
+    };
     all.nothing_leaked();
     all.why_foretells(session, &selector);
     all
@@ -305,23 +333,42 @@ impl All {
     #[track_caller]
     pub fn is_file(&self, path: impl AsRef<[u8]>, content: impl AsRef<[u8]>) {
         let wrong = Some(Code::NotADirectory);
-        assert_eq!(self.codes(), [None, None, wrong, wrong, None], "{}", self.shown());
+        assert_eq!(
+            self.codes(),
+            [None, None, wrong, wrong, None],
+            "{}",
+            self.shown()
+        );
         let stat = self.stat.as_ref().unwrap();
         assert_eq!(stat.path.as_bytes(), path.as_ref(), "{}", self.shown());
         assert_eq!(stat.observation.kind, Kind::File, "{}", self.shown());
         let read = self.read.as_ref().unwrap();
-        assert_eq!(read.binding.path.as_bytes(), path.as_ref(), "{}", self.shown());
+        assert_eq!(
+            read.binding.path.as_bytes(),
+            path.as_ref(),
+            "{}",
+            self.shown()
+        );
         assert_eq!(read.bytes, content.as_ref(), "{}", self.shown());
         let named = |found: &Found| matches!(found, Found::File { path: p } if p.as_bytes() == path.as_ref());
         let (found, _) = self.search.as_ref().unwrap();
-        assert!(content.as_ref().is_empty() || found.iter().any(named), "{}", self.shown());
+        assert!(
+            content.as_ref().is_empty() || found.iter().any(named),
+            "{}",
+            self.shown()
+        );
     }
 
     /// It is this directory, for every verb.
     #[track_caller]
     pub fn is_directory(&self, path: impl AsRef<[u8]>) {
         let wrong = Some(Code::IsADirectory);
-        assert_eq!(self.codes(), [None, wrong, None, None, None], "{}", self.shown());
+        assert_eq!(
+            self.codes(),
+            [None, wrong, None, None, None],
+            "{}",
+            self.shown()
+        );
         let stat = self.stat.as_ref().unwrap();
         assert_eq!(stat.path.as_bytes(), path.as_ref(), "{}", self.shown());
         assert_eq!(stat.observation.kind, Kind::Directory, "{}", self.shown());
@@ -331,15 +378,27 @@ impl All {
     #[track_caller]
     pub fn is_special(&self, kind: Kind) {
         let (content, entries) = (Some(Code::NotRegular), Some(Code::NotADirectory));
-        assert_eq!(self.codes(), [None, content, entries, entries, content], "{}", self.shown());
-        assert_eq!(self.stat.as_ref().unwrap().observation.kind, kind, "{}", self.shown());
+        assert_eq!(
+            self.codes(),
+            [None, content, entries, entries, content],
+            "{}",
+            self.shown()
+        );
+        assert_eq!(
+            self.stat.as_ref().unwrap().observation.kind,
+            kind,
+            "{}",
+            self.shown()
+        );
     }
 
     /// Content is refused by this rule; names and metadata are not.
     #[track_caller]
     pub fn content_denied(&self, rule: &str) {
-        for (verb, refusal) in [(Verb::Read, self.refusals()[1]), (Verb::Search, self.refusals()[4])]
-        {
+        for (verb, refusal) in [
+            (Verb::Read, self.refusals()[1]),
+            (Verb::Search, self.refusals()[4]),
+        ] {
             let refusal = refusal.unwrap_or_else(|| panic!("{verb} {} is allowed", self.shown()));
             assert_eq!(refusal.code, Code::Denied, "{verb} {}", self.shown());
             let name = refusal.rule.as_ref().map(|rule| rule.name.as_str());
@@ -382,7 +441,9 @@ impl All {
     #[track_caller]
     pub fn entry(&self, path: impl AsRef<[u8]>) -> &Entry {
         let (entries, _) = self.list.as_ref().unwrap();
-        let entry = entries.iter().find(|entry| entry.path.as_bytes() == path.as_ref());
+        let entry = entries
+            .iter()
+            .find(|entry| entry.path.as_bytes() == path.as_ref());
         entry.unwrap_or_else(|| panic!("not listed: {:?}", path.as_ref().escape_ascii()))
     }
 
@@ -414,10 +475,22 @@ impl All {
         }
         for refusal in self.refusals().into_iter().flatten() {
             let object = refusal.object.as_ref().map(|object| object.as_slice());
-            let most = self.written.len().min(portcullis_protocol::limits::PATH_BYTES_MAX);
-            assert_eq!(object, self.written.get(..most), "{} names another object", self.shown());
+            let most = self
+                .written
+                .len()
+                .min(portcullis_protocol::limits::PATH_BYTES_MAX);
+            assert_eq!(
+                object,
+                self.written.get(..most),
+                "{} names another object",
+                self.shown()
+            );
             let note = refusal.note.as_ref().map_or("", |note| note.as_str());
-            assert!(!note.contains("portcullis-test-"), "{} shows a host path", self.shown());
+            assert!(
+                !note.contains("portcullis-test-"),
+                "{} shows a host path",
+                self.shown()
+            );
         }
     }
 
@@ -488,8 +561,14 @@ pub fn as_root_with_own_mounts(test: &str, absent: impl FnOnce(), body: impl FnO
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let complained = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "in its own mounts:\n{said}\n{complained}");
-    assert!(said.contains(&format!("{row} ran to its end")), "it did not run: {said}");
+    assert!(
+        output.status.success(),
+        "in its own mounts:\n{said}\n{complained}"
+    );
+    assert!(
+        said.contains(&format!("{row} ran to its end")),
+        "it did not run: {said}"
+    );
 }
 
 /// An ordinary user cannot mount: that is why a row about mounts is proven as root only.
@@ -522,4 +601,20 @@ pub fn deep_tree(top: &Path, name: &[u8], depth: usize) -> OwnedFd {
 /// The bytes of a path of the operating system.
 pub fn bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_bytes()
+}
+
+/// Lowers how many descriptors a gate may have open; gives what it was. The hard limit stays, so
+/// that it can be raised again.
+pub fn limit_descriptors(gate: u32, most: u64) -> u64 {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let pid = Pid::from_raw(i32::try_from(gate).unwrap());
+    let old = prlimit(
+        pid,
+        Resource::Nofile,
+        Rlimit {
+            current: Some(most),
+            maximum: Some(512),
+        },
+    );
+    old.unwrap().current.unwrap_or(u64::MAX)
 }

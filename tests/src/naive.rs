@@ -4,6 +4,9 @@
 //! and attack run against it. Each check it makes is right at the moment it is made. A test that
 //! this server passes shows nothing.
 
+mod look;
+
+use look::{binding, code, each, errno, kind_of};
 use portcullis_protocol::VERSION;
 use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::frame::RequestId;
@@ -13,14 +16,13 @@ use portcullis_protocol::session::{
     Completeness, Done, Entries, Entry, Found, FoundLine, Incarnation, Matches, More, ReadEnd,
     ReadPart, ReadTail, Reply, Request, Rest, SessionId, Statistics, Steadiness, Welcome,
 };
-use portcullis_protocol::view::{Binding, Kind, Observation, Role, RootIndex, Stamp, Timestamp};
 use portcullis_transport::{Buffer, Endpoint, SessionSide};
 use rustix::fs::{CWD, Mode, OFlags};
-use std::fs::{self, FileType, Metadata};
+use std::fs;
 use std::io::Read as _;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -165,9 +167,7 @@ impl Server {
                     Ok(())
                 }
                 Request::Stat(ask) => self.stat(id, ask.selector.path.as_slice()),
-                Request::Read(ask) => {
-                    self.read(id, ask.selectors.as_slice()[0].path.as_slice())
-                }
+                Request::Read(ask) => self.read(id, ask.selectors.as_slice()[0].path.as_slice()),
                 Request::List(ask) => self.list(id, ask.selector.path.as_slice(), ask.depth),
                 Request::Glob(ask) => self.list(id, ask.selector.path.as_slice(), 64),
                 Request::Search(ask) => {
@@ -213,7 +213,8 @@ impl Server {
     /// never more `..` than names. What a directory's `..` is by then, it does not ask.
     fn walk(&self, name: &[u8]) -> Result<Checked, Code> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut at = rustix::fs::openat(CWD, &self.plan.root, flags, Mode::empty()).map_err(errno)?;
+        let mut at =
+            rustix::fs::openat(CWD, &self.plan.root, flags, Mode::empty()).map_err(errno)?;
         let mut depth = 0_u32;
         for step in name.split(|b| *b == b'/') {
             depth = match step {
@@ -340,84 +341,5 @@ impl Server {
             statistics: Statistics::default(),
         };
         self.reply(id, &Reply::Done(done), &[]);
-    }
-}
-
-/// Walks by path: what the listing calls a directory is opened by its name.
-fn each(
-    host: &Path,
-    below: &[u8],
-    depth: u32,
-    meet: &mut dyn FnMut(&Path, &[u8], FileType),
-) -> Result<(), Code> {
-    for entry in fs::read_dir(host).map_err(code)? {
-        let Ok(entry) = entry else { continue };
-        let Ok(kind) = entry.file_type() else { continue };
-        let mut path = below.to_vec();
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        path.extend(entry.file_name().into_vec());
-        meet(&entry.path(), &path, kind);
-        if kind.is_dir() && depth > 1 {
-            // A directory that is gone by now is passed over.
-            each(&entry.path(), &path, depth - 1, meet).unwrap_or_default();
-        }
-    }
-    Ok(())
-}
-
-fn kind_of(kind: FileType) -> Kind {
-    if kind.is_file() {
-        Kind::File
-    } else if kind.is_dir() {
-        Kind::Directory
-    } else if kind.is_symlink() {
-        Kind::Link
-    } else if kind.is_fifo() {
-        Kind::Fifo
-    } else {
-        Kind::Unknown
-    }
-}
-
-fn binding(seen: &Metadata) -> Binding {
-    let time = |seconds, nanos| Timestamp {
-        seconds,
-        nanos: u32::try_from(nanos).unwrap_or(0),
-    };
-    Binding {
-        role: Role::Source,
-        root: RootIndex(0),
-        path: RelPath::root(),
-        observation: Observation {
-            kind: kind_of(seen.file_type()),
-            mode: 0,
-            links: u32::try_from(seen.nlink()).unwrap_or(u32::MAX),
-            modified: time(seen.mtime(), seen.mtime_nsec()),
-            stamp: Stamp {
-                device: seen.dev(),
-                inode: seen.ino(),
-                changed: time(seen.ctime(), seen.ctime_nsec()),
-                born: None,
-                size: seen.size(),
-            },
-        },
-        link: None,
-    }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the shape of map_err")]
-fn code(error: std::io::Error) -> Code {
-    errno(rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO))
-}
-
-fn errno(errno: rustix::io::Errno) -> Code {
-    match errno {
-        rustix::io::Errno::NOENT => Code::NotFound,
-        rustix::io::Errno::NOTDIR => Code::NotADirectory,
-        rustix::io::Errno::LOOP => Code::LinkLoop,
-        rustix::io::Errno::ACCESS | rustix::io::Errno::PERM => Code::Permission,
-        _ => Code::Io,
     }
 }

@@ -87,7 +87,10 @@ pub(crate) fn bind(session: &Session, pinned: Pinned, written: &[u8]) -> Result<
     {
         return Err(refuse(Code::MountCrossing));
     }
-    match session.policy.judge_object(stamp.device, stamp.inode, verb) {
+    match session
+        .policy
+        .judge_object((stamp.device, stamp.inode), verb)
+    {
         Judgement::Clear => {}
         Judgement::Denied(rule) => return Err(refuse(Code::Denied).by(rule.clone())),
         Judgement::Hidden => return Err(refuse(Code::NotFound)),

@@ -5,7 +5,7 @@ use portcullis_protocol::ledger::{Event, Finished, NOTES_MAX, RefusalNote, Sessi
 use portcullis_protocol::refusal::Refusal;
 use portcullis_transport::{Endpoint, GateSide, TransportError};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The gate's side of the ledger with the session's counts.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub(crate) struct Counters {
     searches: AtomicU64,
     refused: AtomicU64,
     bytes: AtomicU64,
+    stalled: AtomicBool,
 }
 
 /// What is counted when a request comes in.
@@ -43,6 +44,7 @@ impl Counters {
             searches: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
+            stalled: AtomicBool::new(false),
         }
     }
 
@@ -61,6 +63,16 @@ impl Counters {
     pub(crate) fn content(&self, bytes: usize) {
         self.bytes
             .fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// The worker did not read in time.
+    pub(crate) fn stalled(&self) {
+        self.stalled.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`Self::stalled`] was ever called.
+    pub(crate) fn has_stalled(&self) -> bool {
+        self.stalled.load(Ordering::Relaxed)
     }
 
     /// Counts a refusal, and tells the warden of the first [`NOTES_MAX`]. A ledger that takes no

@@ -7,6 +7,7 @@ use crate::session::{Session, SetupError};
 use portcullis_protocol::bounded::Text;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{Command, Event, Fault};
+use portcullis_protocol::refusal::Code;
 use portcullis_transport::{Buffer, Endpoint, GateSide, SessionSide, TransportError};
 use rustix::io::FdFlags;
 use std::os::fd::AsFd as _;
@@ -61,27 +62,42 @@ pub fn main() -> ExitCode {
 
 fn run(ledger: Endpoint<GateSide>) -> Result<(), ()> {
     let fault = |ledger: &Endpoint<GateSide>, error: GateError| {
-        let mut what = error.to_string();
-        what.retain(|c| !c.is_control());
-        what.truncate(what.floor_char_boundary(240));
-        if let Ok(what) = Text::new(what) {
-            let event = Event::Fault(Fault { what });
-            ledger
-                .send(&mut Vec::new(), RequestId::NONE, &event, &[])
-                .unwrap_or_default();
-        }
+        let code = match &error {
+            GateError::Session(SetupError::Pattern(_)) => Code::BadPattern,
+            GateError::Ledger(_)
+            | GateError::Setup(_)
+            | GateError::Malformed
+            | GateError::Session(_)
+            | GateError::Socket(_)
+            | GateError::Cage(_)
+            | GateError::Warden(_) => Code::NotConfined,
+        };
+        let what = Text::plain(&error.to_string());
+        let event = Event::Fault(Fault { code, what });
+        ledger
+            .send(&mut Vec::new(), RequestId::NONE, &event, &[])
+            .unwrap_or_default();
     };
+    // One for the whole life: allocated once, and only its first pages are ever touched while the
+    // session is idle.
+    let mut buffer = Buffer::new();
     if ledger.set_send_deadline(LEDGER_DEADLINE).is_err() {
         return Err(());
     }
-    let (session, endpoint) = match set_up(&ledger) {
+    let (session, endpoint) = match set_up(&ledger, &mut buffer) {
         Ok(ready) => ready,
         Err(error) => {
             fault(&ledger, error);
             return Err(());
         }
     };
-    let subtrees = session.subtrees();
+    let subtrees = match session.subtrees() {
+        Ok(subtrees) => subtrees,
+        Err(error) => {
+            fault(&ledger, error.into());
+            return Err(());
+        }
+    };
     let caged = match cage::close(&subtrees) {
         Ok(caged) => caged,
         Err(error) => {
@@ -96,15 +112,17 @@ fn run(ledger: Endpoint<GateSide>) -> Result<(), ()> {
         .map_err(GateError::Warden)
         .map_err(|_| ())?;
     let counters = Arc::new(Counters::new(ledger));
-    let end = serve(&caged, session, endpoint, &counters);
+    let end = serve(&caged, session, endpoint, &counters, &mut buffer);
     counters.finish(end).map_err(|_| ())
 }
 
 /// Takes the setup from the warden and becomes the roots' owner.
-fn set_up(ledger: &Endpoint<GateSide>) -> Result<(Session, Endpoint<SessionSide>), GateError> {
+fn set_up(
+    ledger: &Endpoint<GateSide>,
+    buffer: &mut Buffer,
+) -> Result<(Session, Endpoint<SessionSide>), GateError> {
     // Descriptors 0, 1 and 2 were for starting; nothing is inherited beside them.
-    let mut buffer = Buffer::new();
-    let packet = ledger.receive(&mut buffer).map_err(GateError::Setup)?;
+    let packet = ledger.receive(buffer).map_err(GateError::Setup)?;
     let (frame, mut descriptors) = packet.decode().map_err(|_| GateError::Malformed)?;
     let Command::Setup(setup) = frame.message;
     if descriptors.is_empty() {

@@ -4,7 +4,7 @@ use crate::counters::Counters;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{More, Reply};
-use portcullis_transport::{Endpoint, SessionSide, TransportError};
+use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ pub(crate) struct Outlet {
     cancelled: Arc<AtomicBool>,
     id: RequestId,
     scratch: Vec<u8>,
-    room: Vec<u8>,
+    room: Option<Buffer>,
     running: Running,
 }
 
@@ -42,7 +42,7 @@ impl Outlet {
             cancelled,
             id,
             scratch: Vec::new(),
-            room: Vec::new(),
+            room: None,
             running,
         }
     }
@@ -70,7 +70,7 @@ impl Outlet {
                 let refusal = Refusal::new(Code::OutOfRange).noting("the reply does not fit");
                 self.refuse(&refusal)
             }
-            Err(_) => Err(Gone),
+            Err(error) => Err(self.lost(&error)),
         }
     }
 
@@ -86,7 +86,15 @@ impl Outlet {
         let reply = Reply::Refused(refusal.clone());
         self.endpoint
             .send(&mut self.scratch, self.id, &reply, &[])
-            .map_err(|_| Gone)
+            .map_err(|error| self.lost(&error))
+    }
+
+    /// Remembers whether the worker went away or only did not read.
+    fn lost(&self, error: &TransportError) -> Gone {
+        if matches!(error, TransportError::NotReady) {
+            self.counters.stalled();
+        }
+        Gone
     }
 
     /// Frees the request's id before its last frame is sent, because the worker may use the id
@@ -104,13 +112,13 @@ impl Outlet {
 
     /// Room for file content, kept between requests so that it is allocated once. Give it back
     /// with [`Self::keep_room`].
-    pub(crate) fn take_room(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.room)
+    pub(crate) fn take_room(&mut self) -> Buffer {
+        self.room.take().unwrap_or_default()
     }
 
     /// See [`Self::take_room`].
-    pub(crate) fn keep_room(&mut self, room: Vec<u8>) {
-        self.room = room;
+    pub(crate) fn keep_room(&mut self, room: Buffer) {
+        self.room = Some(room);
     }
 
     /// Whether the worker no longer wants the rest. Asked between units of work.

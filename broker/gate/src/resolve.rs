@@ -6,11 +6,13 @@
 //! single `openat2`, which refuses if anything became a link meanwhile. Every name passed through
 //! is judged, the links' own names too.
 
+mod canonical;
+
 use crate::admit::{Admitted, AdmittedParts};
 use crate::policy::Judgement;
 use crate::session::{Opening, Session};
 use crate::sys::open::{self, Purpose};
-use portcullis_protocol::limits::{LINKS_MAX, RESOLVE_TRIES_MAX};
+use portcullis_protocol::limits::RESOLVE_TRIES_MAX;
 use portcullis_protocol::path::{NameError, RelPath, Step, Want};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::Links;
@@ -18,8 +20,7 @@ use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::RootIndex;
 use rustix::fs::{FileType, Statx};
 use rustix::io::Errno;
-use std::collections::VecDeque;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// Holding one means: the kernel opened this object below the root in one call, through no link
 /// and no other mount, and the grants and denials of its canonical path allow the verb.
@@ -75,43 +76,58 @@ enum Stop {
     Moved,
 }
 
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
 /// Resolves one admitted selector.
 pub(crate) fn resolve(session: &Session, admitted: Admitted<'_>) -> Result<Pinned, Refusal> {
-    let asked = admitted.into_parts();
-    let refuse = |code: Code| Refusal::new(code).of(asked.verb).on(asked.written);
-    let root = session
-        .root(asked.root)
-        .ok_or_else(|| refuse(Code::NoSuchRoot))?;
-    let mut path = plain(&asked.steps).map_err(|error| refuse(code_of_name(error)))?;
+    let parts = admitted.into_parts();
+    let Some(root) = session.root(parts.root) else {
+        return Err(Refusal::new(Code::NoSuchRoot)
+            .of(parts.verb)
+            .on(parts.written));
+    };
+    let asked = Asked {
+        session,
+        root,
+        parts,
+    };
+    let mut path = plain(&asked.parts.steps).map_err(|error| asked.refuse(code_of_name(error)))?;
     for _ in 0..RESOLVE_TRIES_MAX {
-        let canonical = match path.take() {
+        let plain = match path.take() {
             Some(path) => {
-                permit(session, &asked, &path)?;
+                asked.permit(&path)?;
                 path
             }
-            None => match canonical(session, root, &asked) {
+            None => match canonical::canonical(&asked) {
                 Ok(path) => path,
                 Err(Stop::Refused(refusal)) => return Err(refusal),
                 Err(Stop::Link | Stop::Moved) => continue,
             },
         };
-        match pin(session, root, &asked, &canonical) {
+        match asked.pin(&plain) {
             Ok((object, observed)) => {
+                let AdmittedParts {
+                    verb, root, want, ..
+                } = asked.parts;
                 return Ok(Pinned {
-                    verb: asked.verb,
-                    root: asked.root,
-                    path: canonical,
+                    verb,
+                    root,
+                    path: plain,
                     object,
                     observed,
-                    want: asked.want,
+                    want,
                 });
             }
             Err(Stop::Refused(refusal)) => return Err(refusal),
             Err(Stop::Link) => {}
-            Err(Stop::Moved) => path = Some(canonical),
+            Err(Stop::Moved) => path = Some(plain),
         }
     }
-    Err(refuse(Code::Contended))
+    Err(asked.refuse(Code::Contended))
 }
 
 /// The path of a selector without `..`; none when it has some.
@@ -126,48 +142,126 @@ fn plain(steps: &[Step<'_>]) -> Result<Option<RelPath>, NameError> {
     Ok(Some(path))
 }
 
-/// Grants first, then denials: what is not granted shows no rule, what is hidden shows nothing.
-fn permit(session: &Session, asked: &AdmittedParts<'_>, path: &RelPath) -> Result<(), Refusal> {
-    if session
-        .authority
-        .grant(asked.root, path, asked.verb)
-        .is_none()
-    {
-        return Err(Refusal::new(Code::NotGranted)
-            .of(asked.verb)
-            .on(asked.written));
-    }
-    judge(session, asked, path)
-}
-
-fn judge(session: &Session, asked: &AdmittedParts<'_>, path: &RelPath) -> Result<(), Refusal> {
-    let refuse = |code: Code| Refusal::new(code).of(asked.verb).on(asked.written);
-    match session.policy.judge(asked.root, path, asked.verb) {
-        Judgement::Clear => Ok(()),
-        Judgement::Denied(rule) => Err(refuse(Code::Denied).by(rule.clone())),
-        Judgement::Hidden => Err(refuse(Code::NotFound)),
+const fn code_of_name(error: NameError) -> Code {
+    match error {
+        NameError::NameTooLong | NameError::PathTooLong => Code::NameTooLong,
+        NameError::Empty | NameError::ZeroByte | NameError::NotPlain => Code::InvalidName,
     }
 }
 
-fn purpose(asked: &AdmittedParts<'_>) -> Purpose {
-    match (asked.verb, asked.links) {
-        (Verb::Stat, Links::Keep) => Purpose::LookAtLink,
-        (Verb::Stat, Links::Follow) => Purpose::Look,
-        (Verb::Read | Verb::Search, _) => Purpose::Content,
-        (Verb::List | Verb::Glob, _) => Purpose::Entries,
-    }
+/// What is being resolved, for whom, below which descriptor.
+struct Asked<'a> {
+    session: &'a Session,
+    root: BorrowedFd<'a>,
+    parts: AdmittedParts<'a>,
 }
 
-/// Opens the canonical path for the verb, once.
-fn pin(
-    session: &Session,
-    root: BorrowedFd<'_>,
-    asked: &AdmittedParts<'_>,
-    path: &RelPath,
-) -> Result<(OwnedFd, Statx), Stop> {
-    let stop = |errno| stop_of(asked, root, errno);
-    let purpose = purpose(asked);
-    open_judged(session, root, path, purpose).map_err(stop)
+impl Asked<'_> {
+    fn refuse(&self, code: Code) -> Refusal {
+        Refusal::new(code)
+            .of(self.parts.verb)
+            .on(self.parts.written)
+    }
+
+    /// Grants first, then denials: what is not granted shows no rule, what is hidden nothing.
+    fn permit(&self, path: &RelPath) -> Result<(), Refusal> {
+        if !self.is_granted(path) {
+            return Err(self.refuse(Code::NotGranted));
+        }
+        self.judge(path)
+    }
+
+    fn is_granted(&self, path: &RelPath) -> bool {
+        self.session
+            .authority
+            .grant(self.parts.root, path, self.parts.verb)
+            .is_some()
+    }
+
+    fn judge(&self, path: &RelPath) -> Result<(), Refusal> {
+        self.decide(
+            self.session
+                .policy
+                .judge(self.parts.root, path, self.parts.verb),
+        )
+    }
+
+    fn decide(&self, judgement: Judgement<'_>) -> Result<(), Refusal> {
+        match judgement {
+            Judgement::Clear => Ok(()),
+            Judgement::Denied(rule) => Err(self.refuse(Code::Denied).by(rule.clone())),
+            Judgement::Hidden => Err(self.refuse(Code::NotFound)),
+        }
+    }
+
+    fn purpose(&self) -> Purpose {
+        match (self.parts.verb, self.parts.links) {
+            (Verb::Stat, Links::Keep) => Purpose::LookAtLink,
+            (Verb::Stat, Links::Follow) => Purpose::Look,
+            (Verb::Read | Verb::Search, _) => Purpose::Content,
+            (Verb::List | Verb::Glob, _) => Purpose::Entries,
+        }
+    }
+
+    /// Opens the plain path for the verb, once.
+    fn pin(&self, path: &RelPath) -> Result<(OwnedFd, Statx), Stop> {
+        if self.session.policy.denies_objects() {
+            self.judge_objects(path)?;
+        }
+        open_judged(self.session, self.root, path, self.purpose()).map_err(|e| self.stop(e))
+    }
+
+    /// Opens a path to look at it, a link as a link.
+    fn look(&self, path: &RelPath) -> Result<(OwnedFd, Statx), Errno> {
+        let object = open::below(self.root, path, Purpose::LookAtLink)?;
+        let observed = open::observe(&object)?;
+        Ok((object, observed))
+    }
+
+    /// Judges, as objects, the root, every directory on the way and the object itself, before it
+    /// is opened for anything: what is below a denied directory is denied, and a hidden object
+    /// answers like a missing one whatever its type. Only paid for where objects are denied.
+    fn judge_objects(&self, path: &RelPath) -> Result<(), Stop> {
+        let mut prefix = RelPath::root();
+        let mut names = path.names();
+        loop {
+            let (_, observed) = self.look(&prefix).map_err(|errno| self.stop(errno))?;
+            let device = rustix::fs::makedev(observed.stx_dev_major, observed.stx_dev_minor);
+            let object = (device, observed.stx_ino);
+            self.decide(self.session.policy.judge_object(object, self.parts.verb))?;
+            match names.next() {
+                Some(name) => {
+                    prefix
+                        .push(name)
+                        .map_err(|error| self.refuse(code_of_name(error)))?;
+                }
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// What an errno of this stage means. The only place that decides it.
+    fn stop(&self, errno: Errno) -> Stop {
+        let code = match errno {
+            Errno::LOOP => return Stop::Link,
+            Errno::AGAIN | Errno::STALE => return Stop::Moved,
+            Errno::NOENT if self.root_is_gone() => Code::RootGone,
+            Errno::NOENT => Code::NotFound,
+            Errno::NOTDIR => Code::NotADirectory,
+            Errno::XDEV => Code::MountCrossing,
+            Errno::ACCESS | Errno::PERM => Code::Permission,
+            Errno::NAMETOOLONG => Code::NameTooLong,
+            Errno::NXIO | Errno::NODEV => Code::NotRegular,
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM => Code::Exhausted,
+            _ => Code::Io,
+        };
+        Stop::Refused(self.refuse(code))
+    }
+
+    /// Whether the root itself was deleted.
+    fn root_is_gone(&self) -> bool {
+        open::observe(self.root).is_ok_and(|observed| observed.stx_nlink == 0)
+    }
 }
 
 /// Opens `path` for `purpose` and observes it. For root's gates the object is looked at first, so
@@ -205,148 +299,4 @@ pub(crate) fn open_judged(
     } else {
         Err(Errno::STALE)
     }
-}
-
-/// Finds the plain path of a selector with links or `..`. Each look is one `openat2` from the
-/// root, so nothing is held and nothing outside is ever reached.
-fn canonical(
-    session: &Session,
-    root: BorrowedFd<'_>,
-    asked: &AdmittedParts<'_>,
-) -> Result<RelPath, Stop> {
-    let refuse = |code: Code| Stop::Refused(Refusal::new(code).of(asked.verb).on(asked.written));
-    let mut pending: VecDeque<OwnedStep> = asked.steps.iter().map(OwnedStep::of).collect();
-    let mut path = RelPath::root();
-    let mut links = 0;
-    while let Some(step) = pending.pop_front() {
-        let name = match step {
-            OwnedStep::Up => {
-                if !path.pop() {
-                    return Err(refuse(Code::Escape));
-                }
-                continue;
-            }
-            OwnedStep::Down(name) => name,
-        };
-        path.push(&name)
-            .map_err(|error| refuse(code_of_name(error)))?;
-        pass(session, asked, &path).map_err(Stop::Refused)?;
-        let object = open::below(root, &path, Purpose::LookAtLink)
-            .map_err(|errno| stop_of(asked, root, errno))?;
-        let observed = open::observe(&object).map_err(|errno| stop_of(asked, root, errno))?;
-        let last = pending.is_empty();
-        match FileType::from_raw_mode(observed.stx_mode.into()) {
-            FileType::Directory => {}
-            FileType::Symlink if last && asked.links == Links::Keep => {}
-            FileType::Symlink => {
-                links += 1;
-                if links > LINKS_MAX {
-                    return Err(refuse(Code::LinkLoop));
-                }
-                // A link outside every grant must not show where it leads.
-                permit(session, asked, &path).map_err(Stop::Refused)?;
-                let text = open::link_text(object.as_fd()).map_err(|e| stop_of(asked, root, e))?;
-                path.pop();
-                if text.starts_with(b"/") {
-                    path = RelPath::root();
-                }
-                for step in target(session, asked.root, &text)
-                    .ok_or_else(|| refuse(Code::Escape))?
-                    .into_iter()
-                    .rev()
-                {
-                    pending.push_front(step);
-                }
-            }
-            FileType::RegularFile
-            | FileType::Fifo
-            | FileType::Socket
-            | FileType::CharacterDevice
-            | FileType::BlockDevice
-            | FileType::Unknown => {
-                if !last {
-                    return Err(refuse(Code::NotADirectory));
-                }
-            }
-        }
-    }
-    permit(session, asked, &path).map_err(Stop::Refused)?;
-    Ok(path)
-}
-
-/// Whether a resolution may pass through `path`: below a grant of the verb, or on the way to one;
-/// and under no denial.
-fn pass(session: &Session, asked: &AdmittedParts<'_>, path: &RelPath) -> Result<(), Refusal> {
-    let granted = session
-        .authority
-        .grant(asked.root, path, asked.verb)
-        .is_some();
-    if !granted && !session.is_on_the_way(asked.root, path) {
-        return Err(Refusal::new(Code::NotGranted)
-            .of(asked.verb)
-            .on(asked.written));
-    }
-    judge(session, asked, path)
-}
-
-/// A step that owns its name, because it may come from a link.
-enum OwnedStep {
-    Down(Vec<u8>),
-    Up,
-}
-
-impl OwnedStep {
-    fn of(step: &Step<'_>) -> Self {
-        match step {
-            Step::Down(name) => Self::Down(name.to_vec()),
-            Step::Up => Self::Up,
-        }
-    }
-}
-
-/// The steps of a link's text: relative ones as they are; absolute ones beneath the place where
-/// the root was sealed, counted from there. None when it leads elsewhere.
-fn target(session: &Session, root: RootIndex, text: &[u8]) -> Option<Vec<OwnedStep>> {
-    let parsed = portcullis_protocol::path::parse_selector(text).ok()?;
-    if !text.starts_with(b"/") {
-        return Some(parsed.steps.iter().map(OwnedStep::of).collect());
-    }
-    let location = &session.authority.root(root)?.location;
-    let mut steps = parsed.steps.iter();
-    for name in location.names() {
-        if steps.next() != Some(&Step::Down(name)) {
-            return None;
-        }
-    }
-    Some(steps.map(OwnedStep::of).collect())
-}
-
-const fn code_of_name(error: NameError) -> Code {
-    match error {
-        NameError::NameTooLong | NameError::PathTooLong => Code::NameTooLong,
-        NameError::Empty | NameError::ZeroByte | NameError::NotPlain => Code::InvalidName,
-    }
-}
-
-/// What an errno of this stage means. The only place that decides it.
-fn stop_of(asked: &AdmittedParts<'_>, root: BorrowedFd<'_>, errno: Errno) -> Stop {
-    let code = match errno {
-        Errno::LOOP => return Stop::Link,
-        Errno::AGAIN | Errno::STALE => return Stop::Moved,
-        Errno::NOENT if is_gone(root) => Code::RootGone,
-        Errno::NOENT => Code::NotFound,
-        Errno::NOTDIR => Code::NotADirectory,
-        Errno::XDEV => Code::MountCrossing,
-        Errno::ACCESS | Errno::PERM => Code::Permission,
-        Errno::NAMETOOLONG => Code::NameTooLong,
-        Errno::NXIO | Errno::NODEV => Code::NotRegular,
-        Errno::MFILE | Errno::NFILE | Errno::NOMEM => Code::Exhausted,
-        _ => Code::Io,
-    };
-    Stop::Refused(Refusal::new(code).of(asked.verb).on(asked.written))
-}
-
-/// Whether the root itself was deleted.
-fn is_gone(root: BorrowedFd<'_>) -> bool {
-    open::observe(root).is_ok_and(|observed| observed.stx_nlink == 0)
 }

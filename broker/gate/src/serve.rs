@@ -27,6 +27,7 @@ pub(crate) fn serve(
     session: Session,
     endpoint: Endpoint<SessionSide>,
     counters: &Arc<Counters>,
+    buffer: &mut Buffer,
 ) -> SessionEnd {
     let running = Running::default();
     let session = Arc::new(session);
@@ -49,9 +50,8 @@ pub(crate) fn serve(
         counters: Arc::clone(counters),
         greeted: Greeted::No,
     };
-    let mut buffer = Buffer::new();
     loop {
-        match talk.turn(&mut buffer) {
+        match talk.turn(buffer) {
             Ok(Next::Go) => {}
             Ok(Next::End(end)) => {
                 talk.streams.cancel_all();
@@ -59,6 +59,9 @@ pub(crate) fn serve(
             }
             Err(Gone) => {
                 talk.streams.cancel_all();
+                if !counters.has_stalled() {
+                    return SessionEnd::WorkerLeft;
+                }
                 talk.close(Closing::NotReading);
                 return SessionEnd::WorkerMisbehaved;
             }
@@ -88,6 +91,8 @@ impl Conversation {
         let endpoint = Arc::clone(&self.endpoint);
         let packet = match endpoint.receive(buffer) {
             Ok(packet) => packet,
+            // A stream that could not send shut the socket down to end this wait.
+            Err(TransportError::Closed) if self.counters.has_stalled() => return Err(Gone),
             Err(TransportError::Closed) => return Ok(Next::End(SessionEnd::WorkerLeft)),
             Err(_) => return Ok(self.misbehaved(Closing::NotAFrame)),
         };

@@ -8,6 +8,7 @@ use portcullis_protocol::ledger::Setup;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Incarnation, Limits, SessionId};
 use portcullis_protocol::view::RootIndex;
+use rustix::io::Errno;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 /// One session.
@@ -37,6 +38,9 @@ pub(crate) enum SetupError {
     /// Descriptors do not fit the roots of the authority.
     #[error("{descriptors} descriptors for {roots} roots")]
     Descriptors { descriptors: usize, roots: usize },
+    /// A granted subtree cannot be opened, and not because it is missing.
+    #[error("a granted directory: {0}")]
+    Subtree(Errno),
     /// A denial cannot be compiled.
     #[error(transparent)]
     Pattern(#[from] crate::policy::PatternError),
@@ -91,20 +95,23 @@ impl Session {
 
     /// One subtree for each grant, opened now, before the cage is closed. A prefix that does not
     /// exist has none: what appears there later stays out of reach until a new session.
-    pub(crate) fn subtrees(&self) -> Vec<Subtree> {
+    pub(crate) fn subtrees(&self) -> Result<Vec<Subtree>, SetupError> {
         let mut subtrees = Vec::new();
         for grant in &self.authority.parts().grants {
             let Some(root) = self.root(grant.root) else {
                 continue;
             };
-            if let Ok(directory) = open::below(root, &grant.prefix, Purpose::Look) {
-                subtrees.push(Subtree {
+            match open::below(root, &grant.prefix, Purpose::Look) {
+                Ok(directory) => subtrees.push(Subtree {
                     directory,
                     verbs: grant.verbs,
-                });
+                }),
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::ACCESS)
+                    if !grant.prefix.is_root() => {}
+                Err(errno) => return Err(SetupError::Subtree(errno)),
             }
         }
-        subtrees
+        Ok(subtrees)
     }
 
     /// Whether `path` lies on the way from a root to a granted subtree, so that a resolution may

@@ -131,7 +131,7 @@ impl Streams {
                     };
                     if let Err(Gone) = answered {
                         // Wakes the main loop, which ends the session.
-                        rustix::net::shutdown(&*endpoint, rustix::net::Shutdown::Both)
+                        rustix::net::shutdown(&*endpoint, rustix::net::Shutdown::Read)
                             .unwrap_or_default();
                     }
                 }

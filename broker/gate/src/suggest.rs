@@ -60,11 +60,8 @@ fn alike(session: &Session, selector: &Selector) -> Option<Vec<u8>> {
         seen += 1;
         if named.name != name && look(named.name) == wanted {
             let child = session.policy.enter(&place, named.name);
-            let object = session.policy.judge_object(
-                bound.observation().stamp.device,
-                named.inode,
-                Verb::List,
-            );
+            let inode = (bound.observation().stamp.device, named.inode);
+            let object = session.policy.judge_object(inode, Verb::List);
             let hidden = session.policy.judge_place(&child, Verb::List) == Judgement::Hidden
                 || object == Judgement::Hidden;
             if !hidden {

@@ -13,7 +13,6 @@ use portcullis_protocol::ledger::{
     CageReport, Command, Event, Finished, LANDLOCK_ABI_MIN, NOTES_MAX, RefusalNote, RunAs,
     SessionEnd, Setup, Tally,
 };
-use portcullis_protocol::limits::PATH_BYTES_MAX;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::SessionId;
 use portcullis_transport::{LedgerSide, TransportError};
@@ -54,7 +53,8 @@ pub(crate) async fn live(
 ) {
     let id = session.id;
     let started = tokio::select! {
-        started = start(&shared, &session) => started,
+        // Boxed, so that the task of a running session is small.
+        started = Box::pin(start(&shared, &session)) => started,
         // The connection is gone; what was started is killed when it is dropped.
         _ = &mut stop => return,
     };
@@ -77,6 +77,14 @@ pub(crate) async fn live(
         cage,
         gate: gate.pid(),
     };
+    let Session {
+        slot,
+        authority,
+        roots,
+        ..
+    } = session;
+    // The gate has them now; a thousand sessions need not keep them here as well.
+    drop((authority, roots));
     let mut record = Record::default();
     let ending = if reports.send((id, ready)).is_ok() {
         tokio::select! {
@@ -93,13 +101,7 @@ pub(crate) async fn live(
     let status = gate.end(grace).await;
     let ending = record.drain(&shared, &ledger, ending);
     let over = record.over(id, ending, status.as_ref());
-    drop(reports.send((
-        id,
-        Report::Over {
-            over,
-            slot: session.slot,
-        },
-    )));
+    drop(reports.send((id, Report::Over { over, slot })));
 }
 
 /// A gate that is caged and serves.
@@ -194,6 +196,12 @@ async fn begin(shared: &Shared, session: &Session) -> Result<Started, Unmade> {
                 }
                 Some(missing) => missing,
             },
+            Event::Fault(fault) if fault.code == Code::BadPattern => {
+                return Err(Unmade {
+                    why: Refusal::new(Code::BadPattern).noting(fault.what.as_str()),
+                    gate: Some(gate),
+                });
+            }
             Event::Fault(fault) => fault.what.as_str().to_owned(),
             Event::Refused(_) | Event::Finished(_) => "the gate served before its cage".to_owned(),
         },
@@ -347,7 +355,7 @@ impl Record {
             cause,
             tally,
             refusals: Few::new(self.notes).unwrap_or_default(),
-            note: (!said.is_empty()).then(|| note(&said.join("; "))),
+            note: (!said.is_empty()).then(|| Text::plain(&said.join("; "))),
         }
     }
 }
@@ -358,16 +366,4 @@ fn last_words(status: &WaitIdStatus) -> Option<String> {
         (None, Some(code)) => Some(format!("it ended with status {code}")),
         (None, None) => None,
     }
-}
-
-/// A text that fits, without control characters.
-fn note(text: &str) -> Text<PATH_BYTES_MAX> {
-    let mut plain = String::new();
-    for c in text.chars().map(|c| if c.is_control() { ' ' } else { c }) {
-        if plain.len() + c.len_utf8() > PATH_BYTES_MAX {
-            break;
-        }
-        plain.push(c);
-    }
-    Text::new(plain).unwrap_or_default()
 }

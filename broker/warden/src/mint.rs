@@ -4,7 +4,7 @@ use crate::builtin::{self, BuiltinError};
 use crate::overlap::{self, Inside, Layout, OverlapError};
 use crate::root::SealedRoot;
 use portcullis_protocol::authority::{
-    Authority, AuthorityError, Denial, DenialTarget, Grant, Parts, Root, RootId,
+    Authority, AuthorityError, Denial, DenialTarget, Grant, Parts, Root, RootId, RootIdentity,
 };
 use portcullis_protocol::bounded::{Few, TooMany};
 use portcullis_protocol::control::{self, DenialOrder, DenialOrderTarget, Merged};
@@ -108,6 +108,7 @@ pub(crate) fn compose(
     let merged = Few::new(merged(&ordered, &layout))?;
     let mut denials = builtin::denials(order.exceptions.as_slice().iter().map(|e| e.as_str()))?;
     denials.extend(ordered_denials(order, sealed, objects)?);
+    denials.extend(below_denied(&denials, &ordered)?);
     let mut authority = Authority::seal(Parts {
         request: order.request.clone(),
         owner: order.owner.clone(),
@@ -244,6 +245,27 @@ fn ordered_denials(
         });
     }
     Ok(denials)
+}
+
+/// A root that lies below a denied directory is denied itself: a gate never sees what is above.
+fn below_denied(denials: &[Denial], ordered: &[Ordered]) -> Result<Vec<Denial>, MintError> {
+    let mut further = Vec::new();
+    for denial in denials {
+        let DenialTarget::Object { device, inode } = denial.target else {
+            continue;
+        };
+        for (root, directory) in ordered {
+            if overlap::lies_below(directory, (device, inode))? {
+                let RootIdentity { device, inode, .. } = root.identity;
+                let target = DenialTarget::Object { device, inode };
+                further.push(Denial {
+                    target,
+                    ..denial.clone()
+                });
+            }
+        }
+    }
+    Ok(further)
 }
 
 fn target(

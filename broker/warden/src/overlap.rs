@@ -7,6 +7,7 @@ use portcullis_protocol::path::RelPath;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Steps up from a root at most: a path has no more components.
@@ -94,31 +95,70 @@ fn outermost(
     root: &SealedRoot,
     first: &BTreeMap<RootIdentity, usize>,
 ) -> Result<Option<usize>, OverlapError> {
-    let id = root.root().id.0;
     let start = root.root().identity;
     let mut found = None;
-    let mut here = start;
+    climb(root, |there| {
+        if there.mount != start.mount || there.device != start.device {
+            return ControlFlow::Break(());
+        }
+        if let Some(outer) = first.get(there) {
+            found = Some(*outer);
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
+}
+
+/// Whether a root lies below the directory of this device and inode, on whatever mount. Where the
+/// broker may not look further up this is an error: what cannot be seen may be denied.
+pub(crate) fn lies_below(root: &SealedRoot, object: (u64, u64)) -> Result<bool, OverlapError> {
+    let mut found = false;
+    let top = climb(root, |there| {
+        found = (there.device, there.inode) == object;
+        if found {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })?;
+    match top {
+        Top::Reached | Top::Gone => Ok(found),
+        Top::Closed => Err(OverlapError::Kernel {
+            root: root.root().id.0,
+            errno: Errno::ACCESS,
+        }),
+    }
+}
+
+/// How far a climb went.
+enum Top {
+    /// To the top of the tree, or as far as was wanted.
+    Reached,
+    /// To a directory that may not be searched.
+    Closed,
+    /// Nowhere: the root was deleted, and is inside of nothing.
+    Gone,
+}
+
+/// Shows `visit` the directories above a root, innermost first, until it breaks.
+fn climb(
+    root: &SealedRoot,
+    mut visit: impl FnMut(&RootIdentity) -> ControlFlow<()>,
+) -> Result<Top, OverlapError> {
+    let id = root.root().id.0;
+    let mut here = root.root().identity;
     let mut held: Option<OwnedFd> = None;
     for _ in 0..STEPS_MAX {
-        let from = match &held {
-            None => root.directory(),
-            Some(above) => above.as_fd(),
-        };
+        let from = held.as_ref().map_or(root.directory(), AsFd::as_fd);
         let above = match rustix::fs::openat(from, "..", PATH_ONLY, Mode::empty()) {
             Ok(above) => above,
-            // Nothing leads down through a directory that may not be searched.
-            Err(Errno::ACCESS) => return Ok(found),
-            // The root was deleted; it is inside of nothing.
-            Err(Errno::NOENT) => return Ok(found),
+            Err(Errno::ACCESS) => return Ok(Top::Closed),
+            Err(Errno::NOENT) => return Ok(Top::Gone),
             Err(errno) => return Err(OverlapError::Kernel { root: id, errno }),
         };
         let there = observe(above.as_fd())?;
-        let crossed = there.mount != start.mount || there.device != start.device;
-        if there == here || crossed {
-            return Ok(found);
-        }
-        if let Some(outer) = first.get(&there) {
-            found = Some(*outer);
+        if there == here || visit(&there).is_break() {
+            return Ok(Top::Reached);
         }
         here = there;
         held = Some(above);

@@ -187,6 +187,8 @@ fn spawn(executable: &Executable, ledger: OwnedFd) -> io::Result<Gate> {
         .arg0(GATE_NAME)
         .env_clear()
         .current_dir("/")
+        // Its own process group: a signal from a terminal is for the command, not for its gates.
+        .process_group(0)
         .stdin(Stdio::from(ledger))
         .stdout(Stdio::null())
         .stderr(Stdio::null())

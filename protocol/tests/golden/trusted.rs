@@ -11,6 +11,7 @@ use portcullis_protocol::control::{
     Welcome,
 };
 use portcullis_protocol::ledger::{Command, Event, Fault, Finished, RunAs, SessionEnd, Setup};
+use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::SessionId;
 use portcullis_protocol::verb::{Verb, VerbSet};
 
@@ -157,6 +158,7 @@ pub(crate) fn events() -> Vec<Case<Event>> {
         end: SessionEnd::WorkerMisbehaved,
     };
     let fault = Fault {
+        code: Code::NotConfined,
         what: text("landlock: ABI 2, at least 3 is needed"),
     };
     vec![

@@ -5,9 +5,7 @@ use portcullis_client::{Session, ask};
 use portcullis_protocol::VERSION;
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::frame::RequestId;
-use portcullis_protocol::session::{
-    Hello, Limits, More, Ping, Range, Read, Reply, Request, Stat,
-};
+use portcullis_protocol::session::{Hello, Limits, More, Ping, Range, Read, Reply, Request, Stat};
 use portcullis_transport::{Buffer, Endpoint, WorkerSide};
 use rustix::process::Pid;
 
@@ -29,7 +27,13 @@ impl Bare {
         let endpoint = Endpoint::new(session.into_socket().unwrap()).unwrap();
         let requests = Call::ALL.map(|call| (call, request(call))).to_vec();
         let ping = Request::Ping(Ping {});
-        let mut bare = Self { endpoint, scratch: Vec::new(), requests, ping, last: 0 };
+        let mut bare = Self {
+            endpoint,
+            scratch: Vec::new(),
+            requests,
+            ping,
+            last: 0,
+        };
         let hello = Hello {
             version: VERSION,
             limits,
@@ -37,9 +41,14 @@ impl Bare {
             client: portcullis_protocol::bounded::Text::default(),
         };
         let id = bare.fresh();
-        bare.endpoint.send(&mut bare.scratch, id, &Request::Hello(hello), &[]).unwrap();
+        bare.endpoint
+            .send(&mut bare.scratch, id, &Request::Hello(hello), &[])
+            .unwrap();
         let packet = bare.endpoint.receive(buffer).unwrap();
-        assert!(matches!(packet.decode().unwrap().0.message, Reply::Welcome(_)));
+        assert!(matches!(
+            packet.decode().unwrap().0.message,
+            Reply::Welcome(_)
+        ));
         bare
     }
 
@@ -51,7 +60,9 @@ impl Bare {
     /// Content there and back.
     pub fn echo(&mut self, content: &[u8], buffer: &mut Buffer) {
         let id = self.fresh();
-        self.endpoint.send(&mut self.scratch, id, &self.ping, content).unwrap();
+        self.endpoint
+            .send(&mut self.scratch, id, &self.ping, content)
+            .unwrap();
         let (frame, _) = self.endpoint.receive(buffer).unwrap().decode().unwrap();
         assert!(frame.id == id && matches!(frame.message, Reply::Pong(_)));
         assert_eq!(frame.content.len(), content.len());
@@ -76,7 +87,9 @@ impl Bare {
     fn ask(&mut self, call: Call) {
         let id = self.fresh();
         let (_, request) = self.requests.iter().find(|(of, _)| *of == call).unwrap();
-        self.endpoint.send(&mut self.scratch, id, request, &[]).unwrap();
+        self.endpoint
+            .send(&mut self.scratch, id, request, &[])
+            .unwrap();
     }
 
     fn take(&mut self, call: Call, buffer: &mut Buffer) {
@@ -113,7 +126,10 @@ fn read(call: Call, client: Client) -> Read {
         Client::Whole => whole,
         Client::Raw | Client::Session => {
             let length = u64::try_from(call.bytes()).unwrap();
-            Read { range: Range::Bytes { offset: 0, length }, ..whole }
+            Read {
+                range: Range::Bytes { offset: 0, length },
+                ..whole
+            }
         }
     }
 }
@@ -136,7 +152,12 @@ impl Usual {
         }
         let many = vec![read(Call::Small, Client::Session); DEPTH];
         assert!(Few::<Read, DEPTH>::new(many.clone()).is_ok());
-        Self { session, stat: stat(), reads, many }
+        Self {
+            session,
+            stat: stat(),
+            reads,
+            many,
+        }
     }
 
     pub fn echo(&mut self, content: &[u8]) {
@@ -149,7 +170,11 @@ impl Usual {
             self.session.stat(&self.stat).unwrap();
             return;
         }
-        let (.., read) = self.reads.iter().find(|(c, k, _)| (*c, *k) == (call, client)).unwrap();
+        let (.., read) = self
+            .reads
+            .iter()
+            .find(|(c, k, _)| (*c, *k) == (call, client))
+            .unwrap();
         let mut stream = self.session.read_stream(read).unwrap();
         let mut bytes = 0;
         while let Some((_, content)) = stream.next_part().unwrap() {
@@ -163,7 +188,10 @@ impl Usual {
         let answers = self.session.pipeline_read(&self.many).unwrap();
         assert_eq!(answers.len(), DEPTH);
         for answer in answers {
-            assert_eq!(answer.unwrap()[0].as_ref().unwrap().bytes.len(), Call::Small.bytes());
+            assert_eq!(
+                answer.unwrap()[0].as_ref().unwrap().bytes.len(),
+                Call::Small.bytes()
+            );
         }
     }
 }
@@ -173,7 +201,11 @@ pub fn children() -> Vec<Pid> {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let mut children = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<i32>().ok())
+        else {
             continue;
         };
         // A process may end between being listed and being read.
@@ -181,7 +213,10 @@ pub fn children() -> Vec<Pid> {
             continue;
         };
         // The name in brackets may hold anything, so fields count from its end.
-        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
+        let parent = stat
+            .rsplit(')')
+            .next()
+            .and_then(|rest| rest.split_whitespace().nth(1));
         if parent.and_then(|parent| parent.parse::<i32>().ok()) == Some(own) {
             children.extend(Pid::from_raw(pid));
         }

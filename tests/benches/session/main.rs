@@ -40,6 +40,11 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if let Some(call) = options.spin {
+        pin::this_process(pin::cores().client);
+        Systems::start().spin(call);
+        return ExitCode::SUCCESS;
+    }
     let report = measure(&options);
     if options.json {
         println!("{}", report.json());

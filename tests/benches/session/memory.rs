@@ -44,8 +44,10 @@ pub fn measure(minting: &mut Minting, sessions: usize) -> Memory {
         })
         .collect();
     let warden = private_of(getpid()) - before;
-    let gates: Vec<Pid> =
-        raw(children()).difference(&others).filter_map(|pid| Pid::from_raw(*pid)).collect();
+    let gates: Vec<Pid> = raw(children())
+        .difference(&others)
+        .filter_map(|pid| Pid::from_raw(*pid))
+        .collect();
     assert_eq!(gates.len(), sessions, "one gate for each session");
     let count = sessions as f64;
     let sum = |of: &dyn Fn(Pid) -> f64| gates.iter().map(|gate| of(*gate)).sum::<f64>() / count;
@@ -62,13 +64,22 @@ pub fn measure(minting: &mut Minting, sessions: usize) -> Memory {
 }
 
 fn raw(pids: Vec<Pid>) -> BTreeSet<i32> {
-    pids.into_iter().map(|pid| pid.as_raw_nonzero().get()).collect()
+    pids.into_iter()
+        .map(|pid| pid.as_raw_nonzero().get())
+        .collect()
 }
 
 /// Each session takes a descriptor here and two of the warden's.
 fn raise_descriptors() {
     let maximum = getrlimit(Resource::Nofile).maximum;
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: maximum,
+            maximum,
+        },
+    )
+    .unwrap();
 }
 
 fn share_of(process: Pid) -> Option<f64> {

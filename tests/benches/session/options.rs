@@ -1,22 +1,34 @@
 //! The command line of the bench.
 
+use crate::subject::Call;
+
 /// What was asked for.
 pub struct Options {
     pub quick: bool,
     pub json: bool,
     pub check: bool,
+    /// Repeat this call through one gate for some seconds, for a profiler; measure nothing.
+    pub spin: Option<Call>,
 }
 
 impl Options {
     /// Reads the arguments; `--bench` is cargo's own.
     pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options = Self { quick: false, json: false, check: false };
+        let mut options = Self {
+            quick: false,
+            json: false,
+            check: false,
+            spin: None,
+        };
         for argument in arguments {
             match argument.as_str() {
                 "--bench" => {}
                 "--quick" => options.quick = true,
                 "--json" => options.json = true,
                 "--check" => options.check = true,
+                "--spin-stat" => options.spin = Some(Call::Stat),
+                "--spin-read" => options.spin = Some(Call::Small),
+                "--spin-large" => options.spin = Some(Call::Large),
                 other => {
                     return Err(format!(
                         "{other}: not known; --quick runs shorter, --json prints JSON, --check \

@@ -29,8 +29,12 @@ pub enum Role {
 }
 
 impl Role {
-    const ALL: [Self; 4] =
-        [Self::Echo, Self::Plain(Cage::Open), Self::Plain(Cage::Closed), Self::Nothing];
+    const ALL: [Self; 4] = [
+        Self::Echo,
+        Self::Plain(Cage::Open),
+        Self::Plain(Cage::Closed),
+        Self::Nothing,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
@@ -43,7 +47,9 @@ impl Role {
 
     /// The role of this name.
     pub fn of(argument: Option<&str>) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| Some(role.name()) == argument)
+        Self::ALL
+            .into_iter()
+            .find(|role| Some(role.name()) == argument)
     }
 
     /// Plays it until the socket closes.
@@ -77,9 +83,12 @@ fn plain(socket: BorrowedFd<'_>, cage: Cage, root: &Path) {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let open = || rustix::fs::open(root, flags, Mode::empty()).unwrap();
     let directory = open();
-    let mut room = calls::room();
+    let mut room = calls::Room::new();
     if cage == Cage::Closed {
-        let subtree = Subtree { directory: open(), verbs: VerbSet::READING };
+        let subtree = Subtree {
+            directory: open(),
+            verbs: VerbSet::READING,
+        };
         cage::close(&[subtree]).unwrap();
     }
     // The cage leaves these two calls to talk with.
@@ -102,7 +111,13 @@ fn plain(socket: BorrowedFd<'_>, cage: Cage, root: &Path) {
         });
         let mut none = SendAncillaryBuffer::default();
         let answer = took.to_le_bytes();
-        sendmsg(socket, &[IoSlice::new(&answer)], &mut none, SendFlags::NOSIGNAL).unwrap();
+        sendmsg(
+            socket,
+            &[IoSlice::new(&answer)],
+            &mut none,
+            SendFlags::NOSIGNAL,
+        )
+        .unwrap();
     }
 }
 
@@ -114,11 +129,23 @@ pub struct Peer {
 
 impl Peer {
     pub fn start(role: Role, root: &Path) -> Self {
-        let (ours, theirs) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-                .unwrap();
-        let child = role.command().arg(root).stdin(Stdio::from(theirs)).spawn().unwrap();
-        Self { socket: Some(ours), child }
+        let (ours, theirs) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .unwrap();
+        let child = role
+            .command()
+            .arg(root)
+            .stdin(Stdio::from(theirs))
+            .spawn()
+            .unwrap();
+        Self {
+            socket: Some(ours),
+            child,
+        }
     }
 
     pub fn pid(&self) -> Pid {

@@ -19,8 +19,13 @@ pub enum Placement {
 /// The last two cores that are allowed here: the first ones get most interrupts.
 pub fn cores() -> Cores {
     let allowed = sched_getaffinity(None).unwrap();
-    let mut last = (0..CpuSet::MAX_CPU).rev().filter(|core| allowed.is_set(*core));
-    Cores { client: last.next().unwrap(), other: last.next() }
+    let mut last = (0..CpuSet::MAX_CPU)
+        .rev()
+        .filter(|core| allowed.is_set(*core));
+    Cores {
+        client: last.next().unwrap(),
+        other: last.next(),
+    }
 }
 
 /// Puts this thread, and all that is started from now on, on one core.

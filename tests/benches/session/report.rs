@@ -88,7 +88,9 @@ impl Report {
 
     /// Limits missed.
     pub fn misses(&self) -> usize {
-        self.rows().filter(|row| row.verdict() == Verdict::Missed).count()
+        self.rows()
+            .filter(|row| row.verdict() == Verdict::Missed)
+            .count()
     }
 
     pub fn json(&self) -> Value {
@@ -115,7 +117,11 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let widest = self.rows().map(|row| row.name.chars().count()).max().unwrap_or(0);
+        let widest = self
+            .rows()
+            .map(|row| row.name.chars().count())
+            .max()
+            .unwrap_or(0);
         for table in &self.tables {
             writeln!(f, "\n{}", table.name)?;
             writeln!(

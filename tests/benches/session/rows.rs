@@ -27,9 +27,18 @@ pub fn report(measured: &Measured) -> Report {
     first.push(pipelined(same, Client::Raw, Judged::Yes));
     first.extend(absolute(measured));
     let mut tables = vec![
-        Table { name: "one core: client, gate and all else", rows: first },
-        Table { name: "the same through portcullis_client::Session", rows: usual(same) },
-        Table { name: "what the cage adds to the plain system calls", rows: cage(measured) },
+        Table {
+            name: "one core: client, gate and all else",
+            rows: first,
+        },
+        Table {
+            name: "the same through portcullis_client::Session",
+            rows: usual(same),
+        },
+        Table {
+            name: "what the cage adds to the plain system calls",
+            rows: cage(measured),
+        },
     ];
     if let Some(two) = &measured.two {
         let mut rows = vec![echo(two, Client::Raw, Judged::No)];
@@ -39,7 +48,10 @@ pub fn report(measured: &Measured) -> Report {
             }
         }
         rows.push(pipelined(two, Client::Raw, Judged::No));
-        tables.push(Table { name: "two cores: the client on one, the gate on the other", rows });
+        tables.push(Table {
+            name: "two cores: the client on one, the gate on the other",
+            rows,
+        });
     }
     Report { tables }
 }
@@ -66,7 +78,10 @@ fn echo(times: &Times, client: Client, judged: Judged) -> Row {
         name: "echo of 64 B".to_owned(),
         value: took / raw,
         unit: "",
-        bound: judged.by(Bound::AtMost { goal: 1.10, limit: 1.25 }),
+        bound: judged.by(Bound::AtMost {
+            goal: 1.10,
+            limit: 1.25,
+        }),
         of: format!("{} / ping-pong {}", us(took), us(raw)),
     }
 }
@@ -85,7 +100,12 @@ fn gate(times: &Times, client: Client, opening: Opening, call: Call, judged: Jud
         value: took / (raw + plain),
         unit: "",
         bound: judged.by(Bound::AtMost { goal, limit }),
-        of: format!("{} / (ping-pong {} + plain calls {})", us(took), us(raw), us(plain)),
+        of: format!(
+            "{} / (ping-pong {} + plain calls {})",
+            us(took),
+            us(raw),
+            us(plain)
+        ),
     }
 }
 
@@ -96,7 +116,10 @@ fn pipelined(times: &Times, client: Client, judged: Judged) -> Row {
         name: "32 reads of 4 KiB at once, rate".to_owned(),
         value: plain / took,
         unit: "",
-        bound: judged.by(Bound::AtLeast { goal: 0.58, limit: 0.40 }),
+        bound: judged.by(Bound::AtLeast {
+            goal: 0.58,
+            limit: 0.40,
+        }),
         of: format!("plain calls {} / {} for each", us(plain), us(took)),
     }
 }
@@ -112,7 +135,10 @@ fn absolute(measured: &Measured) -> Vec<Row> {
             name: "mint to first reply, median".to_owned(),
             value: mint.median,
             unit: " ms",
-            bound: Bound::AtMost { goal: 1.0, limit: 2.0 },
+            bound: Bound::AtMost {
+                goal: 1.0,
+                limit: 2.0,
+            },
             of: format!(
                 "least {:.2} ms; an empty process: median {:.2} ms, least {:.2} ms",
                 mint.least, mint.process_median, mint.process_least
@@ -122,7 +148,10 @@ fn absolute(measured: &Measured) -> Vec<Row> {
             name: format!("memory of an idle session, {} held", memory.sessions),
             value: memory.total(),
             unit: " KiB",
-            bound: Bound::AtMost { goal: 128.0, limit: 256.0 },
+            bound: Bound::AtMost {
+                goal: 128.0,
+                limit: 256.0,
+            },
             of: format!(
                 "gate: {:.0} KiB written, {share}, {:.0} KiB page tables beside; warden {:.1} KiB",
                 memory.gate_private, memory.gate_tables, memory.warden
@@ -134,7 +163,13 @@ fn absolute(measured: &Measured) -> Vec<Row> {
 fn usual(same: &Times) -> Vec<Row> {
     let mut rows = vec![echo(same, Client::Session, Judged::No)];
     for call in Call::ALL {
-        rows.push(gate(same, Client::Session, Opening::Direct, call, Judged::No));
+        rows.push(gate(
+            same,
+            Client::Session,
+            Opening::Direct,
+            call,
+            Judged::No,
+        ));
     }
     for call in [Call::Small, Call::Frame, Call::Large] {
         let mut row = gate(same, Client::Whole, Opening::Direct, call, Judged::No);

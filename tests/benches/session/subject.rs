@@ -105,8 +105,11 @@ pub fn all(openings: &[Opening]) -> Vec<Subject> {
 
 /// What is also measured with the client on another core.
 pub fn across(openings: &[Opening]) -> Vec<Subject> {
-    let mut subjects =
-        vec![Subject::PingPong, Subject::Echo(Client::Raw), Subject::Pipelined(Client::Raw)];
+    let mut subjects = vec![
+        Subject::PingPong,
+        Subject::Echo(Client::Raw),
+        Subject::Pipelined(Client::Raw),
+    ];
     for opening in openings.iter().copied() {
         for call in Call::ALL {
             subjects.push(Subject::Plain(Cage::Open, opening, call));

@@ -14,12 +14,15 @@ use portcullis_transport::Buffer;
 use rustix::fs::{Gid, Uid};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The owner of the root whose gate opens directly, when the bench runs as root.
 const ORDINARY: u32 = 1234;
 /// Echoes and pipelines in one round.
 const PINGS: usize = 3200;
 const PIPELINES: usize = 60;
+/// Long enough for a profile.
+const SPIN: Duration = Duration::from_secs(5);
 
 /// Nanoseconds for one operation of each subject.
 pub type Times = BTreeMap<Subject, f64>;
@@ -53,7 +56,11 @@ pub struct Systems {
 impl Systems {
     pub fn start() -> Self {
         let mut world = World::new(own!("own-gate"));
-        let opening = if privileged() { Opening::LookFirst } else { Opening::Direct };
+        let opening = if privileged() {
+            Opening::LookFirst
+        } else {
+            Opening::Direct
+        };
         let mut openings = vec![Opening::Direct];
         let mut roots = vec![(Opening::Direct, world.inside())];
         fill(&world.inside());
@@ -67,9 +74,12 @@ impl Systems {
             roots.push((Opening::LookFirst, roots_own));
         }
         let inside = world.inside();
-        let [echo, plain, caged] =
-            [Role::Echo, Role::Plain(Cage::Open), Role::Plain(Cage::Closed)]
-                .map(|role| Peer::start(role, &inside));
+        let [echo, plain, caged] = [
+            Role::Echo,
+            Role::Plain(Cage::Open),
+            Role::Plain(Cage::Closed),
+        ]
+        .map(|role| Peer::start(role, &inside));
         let mut buffer = Buffer::new();
         let limits = portcullis_warden::default_limits();
         let mut bare = BTreeMap::new();
@@ -80,9 +90,21 @@ impl Systems {
             let (_, session) = world.control.mint(&order(root)).unwrap();
             bare.insert(opening, Bare::new(session, limits, &mut buffer));
         }
-        let mut world = Minting { world, root: first.unwrap() };
+        let mut world = Minting {
+            world,
+            root: first.unwrap(),
+        };
         let usual = Usual::new(world.mint().1);
-        Self { echo, plain, caged, bare, usual, buffer, openings, world }
+        Self {
+            echo,
+            plain,
+            caged,
+            bare,
+            usual,
+            buffer,
+            openings,
+            world,
+        }
     }
 
     /// How gates open here.
@@ -119,12 +141,32 @@ impl Systems {
                 }
             }
         }
-        times.into_iter().map(|(subject, mut took)| (subject, median(&mut took))).collect()
+        times
+            .into_iter()
+            .map(|(subject, mut took)| (subject, median(&mut took)))
+            .collect()
+    }
+
+    /// Repeats a call through one gate for [`SPIN`].
+    pub fn spin(&mut self, call: Call) {
+        let bare = self.bare.get_mut(&Opening::Direct).unwrap();
+        let start = Instant::now();
+        while start.elapsed() < SPIN {
+            bare.call(call, &mut self.buffer);
+        }
     }
 
     fn measure(&mut self, subject: Subject) -> f64 {
         let content = [7; PING_BYTES];
-        let Self { echo, plain, caged, bare, usual, buffer, .. } = self;
+        let Self {
+            echo,
+            plain,
+            caged,
+            bare,
+            usual,
+            buffer,
+            ..
+        } = self;
         match subject {
             Subject::PingPong => median_of_batches(PINGS, 16, || echo.ping()),
             Subject::Echo(Client::Raw) => {
@@ -158,7 +200,9 @@ impl Systems {
 
 /// A session on one root with every verb, and the built-in denials, as `portcullis run` has it.
 fn order(root: RootId) -> MintOrder {
-    MintOrder::new("bench").root(root, None).grant(root, RelPath::root(), VerbSet::READING)
+    MintOrder::new("bench")
+        .root(root, None)
+        .grant(root, RelPath::root(), VerbSet::READING)
 }
 
 fn fill(root: &Path) {
@@ -176,7 +220,11 @@ fn give(root: &Path) {
     while let Some(path) = pending.pop() {
         rustix::fs::chown(&path, Some(user), Some(group)).unwrap();
         if path.is_dir() {
-            pending.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            pending.extend(
+                std::fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
         }
     }
 }

@@ -13,5 +13,9 @@ fn main() -> ExitCode {
         "free" => false,
         _ => return ExitCode::from(255),
     };
-    ExitCode::from(portcullis_tests::attempts::child(caged, place.as_ref(), attempt))
+    ExitCode::from(portcullis_tests::attempts::child(
+        caged,
+        place.as_ref(),
+        attempt,
+    ))
 }

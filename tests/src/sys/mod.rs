@@ -31,7 +31,11 @@ pub fn clone3() -> Result<(), Errno> {
     // SAFETY: `arguments` lives through the call and has the size given; without flags the call is
     // a fork with copied memory, whose child calls only `_exit`. No safe call exists.
     let result = unsafe {
-        libc::syscall(libc::SYS_clone3, arguments.as_ptr(), std::mem::size_of_val(&arguments))
+        libc::syscall(
+            libc::SYS_clone3,
+            arguments.as_ptr(),
+            std::mem::size_of_val(&arguments),
+        )
     };
     if result == 0 {
         // SAFETY: ends the process, and runs nothing of it.
@@ -105,7 +109,11 @@ pub struct Handle {
 
 /// The handle of a name below a directory.
 pub fn handle_of(directory: BorrowedFd<'_>, name: &CStr) -> Result<Handle, Errno> {
-    let mut handle = Handle { bytes: 128, kind: 0, handle: [0; 128] };
+    let mut handle = Handle {
+        bytes: 128,
+        kind: 0,
+        handle: [0; 128],
+    };
     let mut mount = 0_i32;
     // SAFETY: `handle` has room for the bytes it announces, and both outlive the call. No safe
     // call exists.
@@ -128,7 +136,12 @@ pub fn open_by_handle(mount: BorrowedFd<'_>, handle: &Handle) -> Result<(), Errn
     // SAFETY: the handle is only read and outlives the call; the descriptor it may give ends with
     // the process. No safe call exists.
     let result = unsafe {
-        libc::syscall(libc::SYS_open_by_handle_at, mount.as_raw_fd(), handle, libc::O_RDONLY)
+        libc::syscall(
+            libc::SYS_open_by_handle_at,
+            mount.as_raw_fd(),
+            handle,
+            libc::O_RDONLY,
+        )
     };
     outcome(result).map(drop)
 }
@@ -146,16 +159,28 @@ pub fn forbid(call: libc::c_long, errno: i32) -> Result<(), Errno> {
         // load the number of the call, which is first in what a filter sees
         line(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
         line(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, number),
-        line(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | errno.unsigned_abs()),
+        line(
+            libc::BPF_RET | libc::BPF_K,
+            0,
+            0,
+            libc::SECCOMP_RET_ERRNO | errno.unsigned_abs(),
+        ),
         line(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
-    let filter = libc::sock_fprog { len: 4, filter: program.as_mut_ptr() };
+    let filter = libc::sock_fprog {
+        len: 4,
+        filter: program.as_mut_ptr(),
+    };
     // SAFETY: sets a flag of the thread. No memory is touched.
     outcome(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
     // SAFETY: the program and its length are right and outlive the call, which copies them. The
     // library for filters gives one answer for all errors of a program, and this needs any.
     let result = unsafe {
-        libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter)
+        libc::prctl(
+            libc::PR_SET_SECCOMP,
+            libc::SECCOMP_MODE_FILTER,
+            &raw const filter,
+        )
     };
     outcome(result.into()).map(drop)
 }

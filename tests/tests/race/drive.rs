@@ -65,7 +65,10 @@ pub(crate) fn drive(
 /// Reads that are sent together. Small ones: the gate answers them in line, one after the other.
 pub(crate) fn reads(files: &[&str]) -> Vec<Read> {
     let read = |file: &&str| Read {
-        range: Range::Bytes { offset: 0, length: 64 * 1024 },
+        range: Range::Bytes {
+            offset: 0,
+            length: 64 * 1024,
+        },
         ..ask::read(ask::selector(file).unwrap())
     };
     files.iter().cycle().take(READS).map(read).collect()
@@ -91,7 +94,10 @@ fn take_read(tally: &mut Tally, answer: portcullis_client::ReadAnswer) {
         match file {
             Err(refusal) => tally.count("read", format!("refused {}", refusal.code.name())),
             Ok(file) if holds(&file.bytes, OUTSIDE) => {
-                tally.escape("read", format!("read {:?}", escape(&file.bytes[..16.min(file.bytes.len())])));
+                tally.escape(
+                    "read",
+                    format!("read {:?}", escape(&file.bytes[..16.min(file.bytes.len())])),
+                );
             }
             Ok(file) => {
                 let (first, last) = (file.bytes.first(), file.bytes.last());
@@ -112,7 +118,10 @@ fn take_read(tally: &mut Tally, answer: portcullis_client::ReadAnswer) {
 
 /// The kind of content, so that the states of a file are told apart.
 fn initial(bytes: &[u8]) -> String {
-    let word = bytes.split(|b| !b.is_ascii_alphanumeric()).next().unwrap_or_default();
+    let word = bytes
+        .split(|b| !b.is_ascii_alphanumeric())
+        .next()
+        .unwrap_or_default();
     match word.len() {
         0 => "empty".to_owned(),
         1..=16 => String::from_utf8_lossy(word).into_owned(),
@@ -126,7 +135,10 @@ fn take_stat(tally: &mut Tally, asks: &Asks, session: &mut Session, file: &str) 
         Ok(binding) => {
             let inode = binding.observation.stamp.inode;
             if asks.known.contains(&inode) {
-                tally.count("stat", format!("ok inside, {}", binding.observation.kind.name()));
+                tally.count(
+                    "stat",
+                    format!("ok inside, {}", binding.observation.kind.name()),
+                );
             } else {
                 tally.escape("stat", format!("looked at inode {inode} behind {file}"));
             }
@@ -219,7 +231,11 @@ fn take_found(tally: &mut Tally, mut stream: portcullis_client::Stream<'_, Found
 
 /// The class of a walk that stayed inside.
 fn walked(inside: u32, done: &Done) -> String {
-    let saw = if inside == 0 { "without the files" } else { "with the files" };
+    let saw = if inside == 0 {
+        "without the files"
+    } else {
+        "with the files"
+    };
     match &done.completeness {
         Completeness::Cut { reason, .. } => format!("cut: {}", reason.name()),
         Completeness::Complete if done.statistics.changed > 0 => format!("changed counted, {saw}"),

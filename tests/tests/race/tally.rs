@@ -35,8 +35,20 @@ impl Tally {
 
     /// How often a verb came to an outcome.
     pub(crate) fn of(&self, verb: &str, outcome: &str) -> u64 {
-        let matching = self.counts.iter().filter(|((v, o), _)| *v == verb && o == outcome);
+        let matching = self
+            .counts
+            .iter()
+            .filter(|((v, o), _)| *v == verb && o == outcome);
         matching.map(|(_, n)| n).sum()
+    }
+
+    /// Refusals with another code than these.
+    pub(crate) fn refusals_beside(&self, codes: &[&str]) -> Vec<String> {
+        let refusals = self.counts.iter().filter_map(|((verb, outcome), n)| {
+            let code = outcome.strip_prefix("refused ")?;
+            (!codes.contains(&code)).then(|| format!("{n} times {verb} {code}"))
+        });
+        refusals.collect()
     }
 
     /// Attempts that showed something outside.

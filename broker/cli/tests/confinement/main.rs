@@ -339,6 +339,27 @@ fn files_as_standard_streams_are_relayed_and_not_handed_over() {
 }
 
 #[test]
+fn a_terminal_is_passed_on_and_cannot_be_typed_into() {
+    let (_person, terminal) = sys::terminal().unwrap();
+    let input = || Stdio::from(terminal.try_clone().unwrap());
+    let unconfined = |what| {
+        let mut command = again("attacker", attack::VARIABLE, what);
+        command.stdin(input()).status().unwrap().code()
+    };
+    let confined = |what| {
+        let mut command = launching(&attempt(&[what]));
+        command.stdin(input()).status().unwrap().code()
+    };
+    assert_eq!((unconfined("size"), confined("size")), (Some(0), Some(0)));
+    // Kernels can switch typing off for everyone; then there is nothing to compare with.
+    match unconfined("type") {
+        Some(0) => assert_eq!(confined("type"), Some(EPERM.into())),
+        Some(libc::EIO) => assert_ne!(confined("type"), Some(0)),
+        other => panic!("the control fails with {other:?}"),
+    }
+}
+
+#[test]
 fn output_of_any_size_is_passed_on_whole() {
     let home = Home::new("size");
     let out = File::create(home.at("out")).unwrap();

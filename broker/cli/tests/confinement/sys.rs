@@ -7,6 +7,7 @@
 use libc::{c_int, c_long};
 use std::ffi::CString;
 use std::io::{Error, Result};
+use std::os::fd::{FromRawFd, OwnedFd};
 
 fn outcome(value: c_long) -> Result<()> {
     if value < 0 {
@@ -18,6 +19,24 @@ fn outcome(value: c_long) -> Result<()> {
 
 fn text(argument: Option<&str>) -> Result<CString> {
     CString::new(argument.unwrap_or_default()).map_err(Error::other)
+}
+
+/// A new terminal: the end that a person would hold, and the end for a program.
+pub(crate) fn terminal() -> Result<(OwnedFd, OwnedFd)> {
+    let (mut master, mut slave) = (-1, -1);
+    let (name, settings, size) = (std::ptr::null_mut(), std::ptr::null(), std::ptr::null());
+    // SAFETY: two live integers to fill, and null for all that is optional; the descriptors are
+    // owned by no one else when the call succeeded.
+    unsafe {
+        outcome(c_long::from(libc::openpty(
+            &raw mut master,
+            &raw mut slave,
+            name,
+            settings,
+            size,
+        )))?;
+        Ok((OwnedFd::from_raw_fd(master), OwnedFd::from_raw_fd(slave)))
+    }
 }
 
 fn number(argument: Option<&str>) -> c_int {
@@ -262,6 +281,20 @@ pub(crate) fn attempt(name: &str, argument: Option<&str>) -> Result<()> {
                 let mut flags: c_long = 0;
                 outcome(c_long::from(libc::ioctl(fd, 0x8008_6601, &raw mut flags)))?;
                 outcome(c_long::from(libc::ioctl(fd, 0x4008_6602, &raw const flags)))
+            }
+            // Types a letter into the terminal that is standard input, as its own session.
+            "type" => in_child(|| {
+                libc::setsid();
+                libc::ioctl(0, libc::TIOCSCTTY, 0);
+                c_long::from(libc::ioctl(0, libc::TIOCSTI, c"x".as_ptr()))
+            }),
+            "size" => {
+                let mut size = [0_u16; 4];
+                outcome(c_long::from(libc::ioctl(
+                    0,
+                    libc::TIOCGWINSZ,
+                    size.as_mut_ptr(),
+                )))
             }
             "fifo" => outcome(c_long::from(libc::mkfifo(path.as_ptr(), 0o600))),
             "owner-signal" => {

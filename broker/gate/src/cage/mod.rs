@@ -7,13 +7,15 @@ mod filter;
 mod landlock;
 
 use crate::sys;
+use crate::sys::open::Purpose;
 use portcullis_protocol::ledger::{CageReport, LANDLOCK_ABI_MIN, RunAs};
+use portcullis_protocol::path::RelPath;
 use portcullis_protocol::verb::{Access, Verb, VerbSet};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, Signal};
 use rustix::thread::{Gid, Uid};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 /// Descriptors a gate may have open: its roots, its sockets, and a few for walks.
 const DESCRIPTORS: u64 = 512;
@@ -107,8 +109,13 @@ pub fn close(subtrees: &[Subtree]) -> Result<Caged, CageError> {
     rustix::thread::set_no_new_privs(true).map_err(step("no_new_privs"))?;
     let (landlock_abi, landlock_handled) = landlock::restrict(subtrees)?;
     let seccomp_digest = filter::apply()?;
-    let first = subtrees.first().map(|subtree| subtree.directory.as_fd());
-    let (probes_made, probes_refused) = probe(first);
+    // A cage that refuses everything is none either: what a gate is for must still work, or
+    // every refusal below would only show that something else refuses the call.
+    if let Some(subtree) = subtrees.first() {
+        sys::open::below(subtree.directory.as_fd(), &RelPath::root(), Purpose::Look)
+            .map_err(step("openat2 inside the cage"))?;
+    }
+    let (probes_made, probes_refused) = probe();
     Ok(Caged {
         report: CageReport {
             landlock_abi,
@@ -186,16 +193,15 @@ fn dumpable() -> u32 {
     }
 }
 
-/// Tries what a caged gate must be refused; gives how many were tried and how many refused.
-fn probe(root: Option<BorrowedFd<'_>>) -> (u32, u32) {
+/// Tries what a caged gate must be refused; gives how many were tried and how many refused. `/`
+/// can never be sealed, so no grant allows it.
+fn probe() -> (u32, u32) {
     let list = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let anywhere = rustix::fs::ResolveFlags::empty();
-    let open = |at: BorrowedFd<'_>, path: &[u8]| {
-        rustix::fs::openat2(at, path, list, Mode::empty(), anywhere).map(drop)
-    };
-    let mut results = vec![
-        open(rustix::fs::CWD, b"/"),
-        rustix::fs::openat(rustix::fs::CWD, c".", list, Mode::empty()).map(drop),
+    let cwd = rustix::fs::CWD;
+    let results = [
+        rustix::fs::openat2(cwd, "/", list, Mode::empty(), anywhere).map(drop),
+        rustix::fs::openat(cwd, ".", list, Mode::empty()).map(drop),
         rustix::net::socket(
             rustix::net::AddressFamily::UNIX,
             rustix::net::SocketType::STREAM,
@@ -204,9 +210,6 @@ fn probe(root: Option<BorrowedFd<'_>>) -> (u32, u32) {
         .map(drop),
         Err(sys::cage::try_exec()),
     ];
-    if let Some(root) = root {
-        results.push(open(root, b".."));
-    }
     // Only these two say that the cage refused; ENOENT, say, would mean that it did not.
     let refused = |r: &&Result<(), Errno>| matches!(r, Err(Errno::ACCESS | Errno::PERM));
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

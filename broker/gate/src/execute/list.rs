@@ -9,12 +9,13 @@ use crate::sys::open::{self, Purpose};
 use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::limits::{LIST_ENTRIES_MAX, STREAM_FRAME_BYTES, STREAM_TIME_MS_MAX};
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::refusal::{Code, Refusal, Rule};
 use portcullis_protocol::session::{
     Completeness, Cursor, CutReason, Detail, Done, Entries, Entry, EntryDetail, List, Reply,
 };
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Binding, Kind, Stamp};
+use rustix::io::Errno;
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
@@ -169,20 +170,14 @@ impl Visitor for Pager<'_> {
         if self.sent == self.page.limit {
             return Ok(Flow::Stop(CutReason::Limit));
         }
-        let denied =
-            met.denied.or_else(
-                || match walk.session.policy.judge_place(met.place, Verb::Read) {
-                    Judgement::Denied(rule) => Some(rule),
-                    Judgement::Clear | Judgement::Hidden => None,
-                },
-            );
+        let denied = met.denied.or_else(|| denies(walk, met, Verb::Read));
         let entry = Entry {
             path: met.path.clone(),
             kind: met.kind,
             denied: denied.map(|rule| rule.name.clone()),
             detail: match self.page.detail {
                 Detail::Names => None,
-                Detail::Full => detail(walk, met.path),
+                Detail::Full => detail(walk, met),
             },
         };
         self.bytes += entry.path.as_bytes().len() + 64;
@@ -202,10 +197,29 @@ impl Visitor for Pager<'_> {
     }
 }
 
-/// The further fields of an entry, from the object itself; none when it is gone or unreachable.
-fn detail(walk: &mut Walked<'_>, path: &RelPath) -> Option<EntryDetail> {
+/// The rule that denies `verb` on what was met, if one does.
+fn denies<'a>(walk: &Walked<'a>, met: &Met<'_>, verb: Verb) -> Option<&'a Rule> {
+    let policy = &walk.session.policy;
+    match policy.judge_place(met.place, verb) {
+        Judgement::Denied(rule) => Some(rule),
+        Judgement::Clear | Judgement::Hidden => match policy.judge_object(met.object, verb) {
+            Judgement::Denied(rule) => Some(rule),
+            Judgement::Clear | Judgement::Hidden => None,
+        },
+    }
+}
+
+/// The further fields of an entry, from the object itself. None when it is gone or unreachable,
+/// and where the session may not `stat` it: a right to list gives no metadata.
+fn detail(walk: &mut Walked<'_>, met: &Met<'_>) -> Option<EntryDetail> {
+    walk.session
+        .authority
+        .grant(walk.root, met.path, Verb::Stat)?;
+    if denies(walk, met, Verb::Stat).is_some() {
+        return None;
+    }
     let looked = walk.root_fd().and_then(|root| {
-        let object = open::below(root, path, Purpose::LookAtLink)?;
+        let object = open::below(root, met.path, Purpose::LookAtLink)?;
         let observed = observation(&open::observe(&object)?);
         let link = match observed.kind {
             Kind::Link => Some(open::link_text(object.as_fd())?),
@@ -225,6 +239,8 @@ fn detail(walk: &mut Walked<'_>, path: &RelPath) -> Option<EntryDetail> {
             modified: observed.modified,
             link: link.and_then(|text| Bytes::new(text).ok()),
         }),
+        // The walk counts a mount when it does not enter it; once is enough.
+        Err(Errno::XDEV) if met.kind == Kind::Directory => None,
         Err(errno) => {
             walk.count(errno);
             None

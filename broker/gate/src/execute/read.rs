@@ -13,6 +13,7 @@ use portcullis_protocol::session::{
 };
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::Binding;
+use portcullis_transport::Buffer;
 use rustix::io::Errno;
 use span::{Broken, Span, first_of_tail, fit, span, whole};
 
@@ -63,7 +64,7 @@ pub(crate) fn read(
 fn files(
     ask: &Read,
     mut reach: impl FnMut(&Selector) -> Result<Bound, Refusal>,
-    room: &mut Vec<u8>,
+    room: &mut Buffer,
     outlet: &mut Outlet,
 ) -> Result<(), Gone> {
     let selectors = ask.selectors.as_slice();
@@ -172,7 +173,7 @@ impl Parts<'_> {
 fn one(
     bound: &Bound,
     ask: &Read,
-    room: &mut Vec<u8>,
+    room: &mut Buffer,
     parts: &mut Parts<'_>,
     written: &[u8],
 ) -> Result<(), Failure> {
@@ -214,24 +215,23 @@ fn send_span(
     bound: &Bound,
     span: &Span,
     surveyed: Surveyed,
-    room: &mut Vec<u8>,
+    room: &mut Buffer,
     parts: &mut Parts<'_>,
 ) -> Result<(), Broken> {
-    let size = bound.observation().stamp.size;
+    // A read is of the file as it was bound: what is appended meanwhile is told, not sent, so
+    // that a writer faster than the reader cannot keep it going.
+    let until = span.end.min(bound.observation().stamp.size);
     let mut at = span.start;
     loop {
         if parts.outlet.is_cancelled() {
             return Err(Broken::Cancelled);
         }
-        let left = span.end.saturating_sub(at);
-        // Past the size seen at first, one byte tells whether the file has grown.
-        let likely = left.min(size.saturating_sub(at).saturating_add(1));
-        let piece = fit(room, likely);
+        let piece = fit(room, until.saturating_sub(at));
         let wanted = piece.len();
         let n = file::read_at(bound.object(), piece, at).map_err(Broken::Errno)?;
         let content = piece.get(..n).unwrap_or_default();
         let next = at.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
-        if n == wanted && next < span.end {
+        if n == wanted && next < until {
             parts.send(at, content, None).map_err(|Gone| Broken::Gone)?;
             at = next;
             continue;

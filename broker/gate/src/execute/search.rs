@@ -249,7 +249,7 @@ impl Hunt<'_> {
         match walk
             .session
             .policy
-            .judge_object(stamp.device, stamp.inode, Verb::Search)
+            .judge_object((stamp.device, stamp.inode), Verb::Search)
         {
             crate::policy::Judgement::Clear => {}
             crate::policy::Judgement::Denied(_) => {

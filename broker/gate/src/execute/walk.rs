@@ -128,6 +128,7 @@ struct Found<'a> {
     place: Place,
     kind: Kind,
     denied: Option<&'a Rule>,
+    object: (u64, u64),
 }
 
 impl Descent<'_> {
@@ -159,9 +160,13 @@ impl Descent<'_> {
                 place,
                 kind,
                 denied,
+                object,
             } = found;
-            // The object a cursor names was sent before; what is below it was not.
-            let flow = if self.resume == Some(&path) {
+            // The object a cursor names and the directories it lies in were sent before.
+            let sent = self
+                .resume
+                .is_some_and(|resume| resume.below(&path).is_some());
+            let flow = if sent {
                 Flow::On
             } else {
                 visitor.visit(
@@ -170,6 +175,7 @@ impl Descent<'_> {
                         kind,
                         denied,
                         place: &place,
+                        object,
                     },
                     walked,
                 )?
@@ -240,22 +246,27 @@ impl Descent<'_> {
     }
 }
 
-/// Judges a waiting name; none when it is hidden, too long or gone.
+/// Judges a waiting name; none when it is hidden, too long or gone. Judged first, so that a hidden
+/// name is in no number, whatever else is true of it.
 fn meet<'a>(walked: &mut Walked<'a>, level: &Level, waiting: &Waiting) -> Option<Found<'a>> {
-    let Ok(path) = level.path.join(&waiting.name) else {
-        walked.statistics.too_deep += 1;
-        return None;
-    };
     let policy = &walked.session.policy;
     let place = policy.enter(&level.place, &waiting.name);
+    let object = (level.device, waiting.inode);
     let denied = match policy.judge_place(&place, walked.verb) {
         Judgement::Hidden => return None,
-        Judgement::Denied(rule) => Some(rule),
-        Judgement::Clear => match policy.judge_object(level.device, waiting.inode, walked.verb) {
+        Judgement::Denied(rule) => match policy.judge_object(object, walked.verb) {
+            Judgement::Hidden => return None,
+            Judgement::Denied(_) | Judgement::Clear => Some(rule),
+        },
+        Judgement::Clear => match policy.judge_object(object, walked.verb) {
             Judgement::Hidden => return None,
             Judgement::Denied(rule) => Some(rule),
             Judgement::Clear => None,
         },
+    };
+    let Ok(path) = level.path.join(&waiting.name) else {
+        walked.statistics.too_deep += 1;
+        return None;
     };
     let mut kind = waiting.kind;
     if kind == Kind::Unknown {
@@ -276,6 +287,7 @@ fn meet<'a>(walked: &mut Walked<'a>, level: &Level, waiting: &Waiting) -> Option
         place,
         kind,
         denied,
+        object,
     })
 }
 

@@ -131,15 +131,21 @@ impl Policy {
         self.judge_place(&self.place(root, path), verb)
     }
 
-    /// What the denials of single objects say.
-    pub fn judge_object(&self, device: u64, inode: u64, verb: Verb) -> Judgement<'_> {
+    /// What the denials of single objects say of this device and inode.
+    pub fn judge_object(&self, object: (u64, u64), verb: Verb) -> Judgement<'_> {
         if self.objects.is_empty() {
             return Judgement::Clear;
         }
-        match self.objects.get(&(device, inode)) {
+        match self.objects.get(&object) {
             Some(hits) => self.strongest(hits, verb),
             None => Judgement::Clear,
         }
+    }
+
+    /// Whether single objects are denied, so that a resolution must look at every directory on
+    /// its way.
+    pub fn denies_objects(&self) -> bool {
+        !self.objects.is_empty()
     }
 
     fn strongest(&self, hits: &[usize], verb: Verb) -> Judgement<'_> {

@@ -71,8 +71,12 @@ impl Patterns {
         let open = pattern.strip_suffix(b"/").unwrap_or(pattern);
         let tied = open.contains(&b'/');
         let bytes = fold(trim(pattern)).into_owned();
-        if bytes.is_empty() {
-            return Err(error(pattern, "it names nothing"));
+        if bytes
+            .split(|b| *b == b'/')
+            .any(|name| matches!(name, b"" | b"." | b".."))
+        {
+            let why = "it can never match: names are never empty, `.` or `..`";
+            return Err(error(pattern, why));
         }
         let plain = !bytes.iter().any(|b| META.contains(b));
         let slash = bytes.contains(&b'/');
@@ -242,6 +246,14 @@ mod tests {
         let name = path.rsplit('/').next().unwrap();
         patterns.find(name.as_bytes(), path.as_bytes(), &mut hits);
         hits == [7]
+    }
+
+    #[test]
+    fn patterns_that_can_never_match_are_refused() {
+        for pattern in ["", "/", "./a", "a//b", "a/../b", ".", "..", "a/./b", "["] {
+            let added = Patterns::default().add(0, None, pattern.as_bytes());
+            assert!(added.is_err(), "{pattern:?}");
+        }
     }
 
     #[test]

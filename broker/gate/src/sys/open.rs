@@ -31,16 +31,17 @@ pub enum Purpose {
 impl Purpose {
     const fn flags(self) -> OFlags {
         // NONBLOCK: a FIFO or a leased file must not hold the gate. NOCTTY: no terminal becomes
-        // ours. NOFOLLOW beside NO_SYMLINKS: a second lock on the same door.
+        // ours.
         const READ: OFlags = OFlags::RDONLY
             .union(OFlags::NONBLOCK)
             .union(OFlags::NOCTTY)
-            .union(OFlags::NOFOLLOW)
             .union(OFlags::CLOEXEC);
         match self {
             Self::Look => OFlags::PATH.union(OFlags::CLOEXEC),
             Self::LookAtLink => OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC),
-            Self::Content => READ,
+            // NOFOLLOW beside NO_SYMLINKS: a second lock on the same door.
+            Self::Content => READ.union(OFlags::NOFOLLOW),
+            // Without it, because together with DIRECTORY it turns a link's ELOOP into ENOTDIR.
             Self::Entries => READ.union(OFlags::DIRECTORY),
         }
     }

@@ -40,9 +40,11 @@ impl Part {
             "holey" => whole.seccomp_mode = 0,
             "other-user" => whole.user += 1,
             "fault" => self.say(&Event::Fault(Fault {
+                code: Code::NotConfined,
                 what: text("no cage today"),
             })),
             "look" => self.say(&Event::Fault(Fault {
+                code: Code::NotConfined,
                 what: text(&self.look),
             })),
             "exit" => return,

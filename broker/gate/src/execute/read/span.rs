@@ -6,6 +6,7 @@ use crate::outlet::Outlet;
 use crate::sys::file;
 use portcullis_protocol::limits::{CONTENT_BYTES_MAX, SCAN_BYTES_MAX};
 use portcullis_protocol::session::{Range, Rest, TextSurvey};
+use portcullis_transport::Buffer;
 use rustix::io::Errno;
 
 /// The bytes to send of one file.
@@ -23,22 +24,19 @@ pub(super) enum Broken {
     Gone,
 }
 
-/// Room for pieces of a file of `size` bytes: one byte more than a small file has, so that one
-/// read shows its end. Never shrinks, never holds more than one frame's content.
-pub(super) fn fit(room: &mut Vec<u8>, want: u64) -> &mut [u8] {
-    let want = usize::try_from(want)
-        .unwrap_or(usize::MAX)
-        .min(CONTENT_BYTES_MAX);
-    if room.len() < want {
-        room.resize(want, 0);
-    }
-    room.get_mut(..want).unwrap_or_default()
+/// Room for `want` bytes, at most one frame's content.
+pub(super) fn fit(room: &mut Buffer, want: u64) -> &mut [u8] {
+    room.room(
+        usize::try_from(want)
+            .unwrap_or(usize::MAX)
+            .min(CONTENT_BYTES_MAX),
+    )
 }
 
 /// Surveys the whole file.
 pub(super) fn whole(
     bound: &Bound,
-    room: &mut Vec<u8>,
+    room: &mut Buffer,
     outlet: &Outlet,
     mut hasher: Option<&mut blake3::Hasher>,
 ) -> Result<TextSurvey, Broken> {
@@ -63,7 +61,7 @@ enum Walk {
 fn pieces(
     bound: &Bound,
     start: u64,
-    room: &mut Vec<u8>,
+    room: &mut Buffer,
     outlet: &Outlet,
     mut take: impl FnMut(&[u8], u64) -> Walk,
 ) -> Result<Ended, Broken> {
@@ -95,7 +93,7 @@ enum Ended {
 pub(super) fn span(
     bound: &Bound,
     range: Range,
-    room: &mut Vec<u8>,
+    room: &mut Buffer,
     outlet: &Outlet,
 ) -> Result<Span, Broken> {
     let size = bound.observation().stamp.size;
@@ -125,7 +123,7 @@ fn lines(
     bound: &Bound,
     first: u64,
     count: u64,
-    room: &mut Vec<u8>,
+    room: &mut Buffer,
     outlet: &Outlet,
 ) -> Result<Span, Broken> {
     let mut line = 1;
@@ -172,7 +170,7 @@ fn lines(
 }
 
 /// Walks back from the end, one piece at a time. A final newline starts no further line.
-fn tail(bound: &Bound, count: u64, room: &mut Vec<u8>, outlet: &Outlet) -> Result<Span, Broken> {
+fn tail(bound: &Bound, count: u64, room: &mut Buffer, outlet: &Outlet) -> Result<Span, Broken> {
     let size = bound.observation().stamp.size;
     let mut span = Span {
         start: size,
@@ -224,7 +222,7 @@ pub(super) fn first_of_tail(
     bound: &Bound,
     span: &Span,
     text: &TextSurvey,
-    room: &mut Vec<u8>,
+    room: &mut Buffer,
 ) -> Result<u64, Errno> {
     let mut surveyor = Surveyor::default();
     let room = fit(room, u64::MAX);

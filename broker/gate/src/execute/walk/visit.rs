@@ -23,6 +23,8 @@ pub(in crate::execute) struct Met<'a> {
     /// The rule that denies the walk's verb here.
     pub(in crate::execute) denied: Option<&'a Rule>,
     pub(in crate::execute) place: &'a Place,
+    /// Device and inode, as the directory gave them.
+    pub(in crate::execute) object: (u64, u64),
 }
 
 /// What the walk does next.

@@ -1,0 +1,179 @@
+//! The plain path of a selector with links or `..`.
+//!
+//! Each look is one `openat2` from the root, so nothing is held and nothing outside is ever
+//! reached. The path found proves nothing: it is opened by the same single call as any other.
+
+use super::{Asked, Stop, code_of_name};
+use crate::sys::open;
+use portcullis_protocol::limits::LINKS_MAX;
+use portcullis_protocol::path::{RelPath, Step, Want, parse_selector};
+use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::session::Links;
+use rustix::fs::{FileType, Statx};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+/// Finds the plain path, judging every name on the way.
+pub(super) fn canonical(asked: &Asked<'_>) -> Result<RelPath, Stop> {
+    let mut search = Search {
+        asked,
+        path: RelPath::root(),
+        pending: asked.parts.steps.iter().map(OwnedStep::of).collect(),
+        links: 0,
+        want: Want::Any,
+    };
+    while let Some(step) = search.pending.pop_front() {
+        match step {
+            OwnedStep::Up if search.path.pop() => {}
+            OwnedStep::Up => return Err(asked.refuse(Code::Escape).into()),
+            OwnedStep::Down(name) => search.down(&name)?,
+        }
+    }
+    asked.permit(&search.path)?;
+    Ok(search.path)
+}
+
+/// A step that owns its name, because it may come from a link.
+enum OwnedStep {
+    Down(Vec<u8>),
+    Up,
+}
+
+impl OwnedStep {
+    fn of(step: &Step<'_>) -> Self {
+        match step {
+            Step::Down(name) => Self::Down(name.to_vec()),
+            Step::Up => Self::Up,
+        }
+    }
+}
+
+/// A search under way: `path` is plain, `pending` is what is left.
+struct Search<'a> {
+    asked: &'a Asked<'a>,
+    path: RelPath,
+    pending: VecDeque<OwnedStep>,
+    links: usize,
+    /// What the text of a link in the last place asks for.
+    want: Want,
+}
+
+impl Search<'_> {
+    /// Goes into one name, through it if it is a link.
+    fn down(&mut self, name: &[u8]) -> Result<(), Stop> {
+        let asked = self.asked;
+        self.path
+            .push(name)
+            .map_err(|error| asked.refuse(code_of_name(error)))?;
+        self.pass()?;
+        let (object, observed) = match asked.look(&self.path) {
+            Ok(looked) => looked,
+            Err(errno) => return Err(self.missing(errno)),
+        };
+        let last = self.pending.is_empty();
+        match FileType::from_raw_mode(observed.stx_mode.into()) {
+            FileType::Directory => Ok(()),
+            FileType::Symlink if last && asked.parts.links == Links::Keep => Ok(()),
+            FileType::Symlink => self.through(&object, &observed),
+            FileType::RegularFile
+            | FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice
+            | FileType::Unknown => {
+                if last && self.want == Want::Any {
+                    Ok(())
+                } else {
+                    Err(asked.refuse(Code::NotADirectory).into())
+                }
+            }
+        }
+    }
+
+    /// Whether the search may pass: below a grant of the verb, or on the way to one; and under no
+    /// denial.
+    fn pass(&self) -> Result<(), Refusal> {
+        let asked = self.asked;
+        let on_the_way = || asked.session.is_on_the_way(asked.parts.root, &self.path);
+        if !asked.is_granted(&self.path) && !on_the_way() {
+            return Err(asked.refuse(Code::NotGranted));
+        }
+        asked.judge(&self.path)
+    }
+
+    /// Denials cover names that do not exist yet, so what is left of one is judged all the same.
+    fn missing(&mut self, errno: Errno) -> Stop {
+        let whole = self.pending.iter().all(|step| match step {
+            OwnedStep::Down(name) => self.path.push(name).is_ok(),
+            OwnedStep::Up => false,
+        });
+        if errno == Errno::NOENT
+            && whole
+            && let Err(refusal) = self.asked.permit(&self.path)
+        {
+            return refusal.into();
+        }
+        self.asked.stop(errno)
+    }
+
+    /// Replaces a link by the steps of its text.
+    fn through(&mut self, link: &OwnedFd, observed: &Statx) -> Result<(), Stop> {
+        let asked = self.asked;
+        self.links += 1;
+        if self.links > LINKS_MAX {
+            return Err(asked.refuse(Code::LinkLoop).into());
+        }
+        // A link outside every grant must not show where it leads.
+        asked.permit(&self.path)?;
+        if self.is_planted(observed) {
+            return Err(asked.refuse(Code::Permission).into());
+        }
+        let text = open::link_text(link.as_fd()).map_err(|errno| asked.stop(errno))?;
+        let (steps, want) = self
+            .target(&text)
+            .ok_or_else(|| asked.refuse(Code::Escape))?;
+        if self.pending.is_empty() && want == Want::Directory {
+            self.want = want;
+        }
+        if text.starts_with(b"/") {
+            self.path = RelPath::root();
+        } else {
+            self.path.pop();
+        }
+        for step in steps.into_iter().rev() {
+            self.pending.push_front(step);
+        }
+        Ok(())
+    }
+
+    /// Whether a link was put by a stranger where everyone may put things: in a directory that is
+    /// sticky and writable for all, by someone who is neither its owner nor us. The kernel
+    /// follows none of those for us either (`fs.protected_symlinks`).
+    fn is_planted(&self, observed: &Statx) -> bool {
+        const STICKY_FOR_ALL: u16 = 0o1002;
+        let mut parent = self.path.clone();
+        parent.pop();
+        self.asked.look(&parent).map_or(true, |(_, parent)| {
+            parent.stx_mode & STICKY_FOR_ALL == STICKY_FOR_ALL
+                && observed.stx_uid != parent.stx_uid
+                && observed.stx_uid != rustix::process::geteuid().as_raw()
+        })
+    }
+
+    /// The steps of a link's text: relative ones as they are; absolute ones beneath the place
+    /// where the root was sealed, counted from there. None when it leads elsewhere.
+    fn target(&self, text: &[u8]) -> Option<(Vec<OwnedStep>, Want)> {
+        let parsed = parse_selector(text).ok()?;
+        let mut steps = parsed.steps.iter();
+        if text.starts_with(b"/") {
+            let root = self.asked.session.authority.root(self.asked.parts.root)?;
+            for name in root.location.names() {
+                if steps.next() != Some(&Step::Down(name)) {
+                    return None;
+                }
+            }
+        }
+        Some((steps.map(OwnedStep::of).collect(), parsed.want))
+    }
+}
