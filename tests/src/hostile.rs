@@ -521,13 +521,24 @@ impl All {
 /// Runs `body` and fails when it takes longer than 20 seconds: a hang, not a measurement.
 #[track_caller]
 pub fn within_bounds(body: impl FnOnce() + Send + 'static) {
+    within(Duration::from_secs(20), body);
+}
+
+/// The same for what is much work: it may take three minutes on a busy machine.
+#[track_caller]
+pub fn not_forever(body: impl FnOnce() + Send + 'static) {
+    within(Duration::from_secs(180), body);
+}
+
+#[track_caller]
+fn within(bound: Duration, body: impl FnOnce() + Send + 'static) {
     let (done, waiting) = std::sync::mpsc::channel::<()>();
     let running = std::thread::spawn(move || {
         let _held = done;
         body();
     });
     // The sender is dropped when the body ends, however it ends.
-    match waiting.recv_timeout(Duration::from_secs(20)) {
+    match waiting.recv_timeout(bound) {
         Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("it hangs"),
         Ok(()) | Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {}
     }

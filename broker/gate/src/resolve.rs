@@ -218,6 +218,12 @@ impl Asked<'_> {
         Ok((object, observed))
     }
 
+    fn judge_object(&self, observed: &Statx) -> Result<(), Refusal> {
+        let device = rustix::fs::makedev(observed.stx_dev_major, observed.stx_dev_minor);
+        let object = (device, observed.stx_ino);
+        self.decide(self.session.policy.judge_object(object, self.parts.verb))
+    }
+
     /// Judges, as objects, the root, every directory on the way and the object itself, before it
     /// is opened for anything: what is below a denied directory is denied, and a hidden object
     /// answers like a missing one whatever its type. Only paid for where objects are denied.
@@ -226,9 +232,7 @@ impl Asked<'_> {
         let mut names = path.names();
         loop {
             let (_, observed) = self.look(&prefix).map_err(|errno| self.stop(errno))?;
-            let device = rustix::fs::makedev(observed.stx_dev_major, observed.stx_dev_minor);
-            let object = (device, observed.stx_ino);
-            self.decide(self.session.policy.judge_object(object, self.parts.verb))?;
+            self.judge_object(&observed)?;
             match names.next() {
                 Some(name) => {
                     prefix

@@ -1,9 +1,8 @@
 //! The command line, parsed into the requests' own types.
 
 use super::help;
+use super::place::{Place, Spelling};
 use super::report::Form;
-use crate::ask;
-use crate::error::Error;
 use clap::builder::RangedI64ValueParser;
 use clap::{Args, Parser, Subcommand};
 use portcullis_protocol::limits::{
@@ -11,10 +10,9 @@ use portcullis_protocol::limits::{
     SEARCH_MATCHES_MAX, STREAM_TIME_MS_MAX, WALK_DEPTH_MAX,
 };
 use portcullis_protocol::path::Label;
-use portcullis_protocol::session::{Cursor, Range, Selector};
+use portcullis_protocol::session::{Cursor, Range};
 use portcullis_protocol::verb::Verb;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsString;
 
 /// Ask for files through the session this program was started with.
 #[derive(Debug, Parser)]
@@ -23,6 +21,9 @@ pub(super) struct Cli {
     /// The root that paths are in, by its label.
     #[arg(long, global = true, value_name = "LABEL", value_parser = label)]
     pub(super) root: Option<Label>,
+    /// Paths are written as this tool shows them, with escapes like \xff.
+    #[arg(long, global = true)]
+    escaped: bool,
     /// One JSON document a line.
     #[arg(long, global = true)]
     json: bool,
@@ -237,26 +238,19 @@ pub(super) struct WhyArgs {
 }
 
 impl Cli {
+    /// Where paths are, and how they are written.
+    pub(super) fn place(&self) -> Place {
+        let spelling = if self.escaped {
+            Spelling::Escaped
+        } else {
+            Spelling::Bytes
+        };
+        Place::new(self.root.clone(), spelling)
+    }
+
     /// How answers are written.
     pub(super) fn form(&self) -> Form {
         if self.json { Form::Json } else { Form::Text }
-    }
-}
-
-/// The root that the paths of this command are in.
-pub(super) struct Place(Option<Label>);
-
-impl Place {
-    pub(super) fn new(root: Option<Label>) -> Self {
-        Self(root)
-    }
-
-    /// The selector of an argument, byte for byte.
-    pub(super) fn selector(&self, path: &OsStr) -> Result<Selector, Error> {
-        match &self.0 {
-            Some(root) => ask::selector_in(root.clone(), path.as_bytes()),
-            None => ask::selector(path.as_bytes()),
-        }
     }
 }
 
@@ -381,16 +375,5 @@ mod tests {
         assert!(parse(&["t", "list", "--limit", "0"]).is_err());
         assert!(parse(&["t", "search", "x", "-C", "51"]).is_err());
         assert!(parse(&["t", "search", "x", "--timeout", "121"]).is_err());
-    }
-
-    #[test]
-    fn paths_keep_their_bytes() {
-        let raw = OsStr::from_bytes(b"a\xff\n");
-        let args = [OsStr::new("t"), OsStr::new("read"), raw];
-        let Task::Read(read) = Cli::try_parse_from(args).unwrap().task else {
-            panic!("another task");
-        };
-        let selector = Place::new(None).selector(&read.paths[0]).unwrap();
-        assert_eq!(selector.path.as_slice(), b"a\xff\n");
     }
 }

@@ -1,8 +1,9 @@
 //! `search`: lines that match, as `grep` shows them.
 
-use super::args::{Place, SearchArgs};
+use super::args::SearchArgs;
 use super::out::Gone;
 use super::patience::patiently;
+use super::place::Place;
 use super::report::{Form, Outcome, Report};
 use crate::ask;
 use crate::error::Error;

@@ -1,6 +1,7 @@
 //! `whoami`, `stat` and `why`.
 
-use super::args::{Place, StatArgs, WhyArgs};
+use super::args::{StatArgs, WhyArgs};
+use super::place::Place;
 use super::report::{Form, Outcome, Report};
 use super::show;
 use crate::ask;

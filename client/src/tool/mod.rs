@@ -8,6 +8,7 @@ mod help;
 mod look;
 mod out;
 mod patience;
+mod place;
 mod read;
 mod report;
 mod show;
@@ -42,7 +43,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli, session: &mut Session, report: &Report) -> Outcome {
-    let place = args::Place::new(cli.root.clone());
+    let place = cli.place();
     match &cli.task {
         Task::Whoami => look::whoami(session, report),
         Task::Stat(args) => look::stat(args, &place, session, report),

@@ -1,8 +1,9 @@
 //! `read`: content of files, as it is.
 
-use super::args::{Place, ReadArgs};
+use super::args::ReadArgs;
 use super::out::Gone;
 use super::patience::patiently;
+use super::place::Place;
 use super::report::{Form, Outcome, Report};
 use crate::ask;
 use crate::error::Error;

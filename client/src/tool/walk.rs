@@ -1,8 +1,9 @@
 //! `list` and `glob`.
 
-use super::args::{GlobArgs, ListArgs, PageArgs, Place};
+use super::args::{GlobArgs, ListArgs, PageArgs};
 use super::out::Gone;
 use super::patience::patiently;
+use super::place::Place;
 use super::report::{Form, Outcome, Report};
 use super::show;
 use crate::ask;

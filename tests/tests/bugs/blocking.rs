@@ -22,9 +22,15 @@ fn bug_92_links_inside_the_root_are_followed() {
     let session = &mut opened.session;
     for (path, canonical) in [
         (".codex/config.toml", "shared/agents/config.toml"),
-        ("node_modules/pkg/index.js", "node_modules/.store/pkg/index.js"),
+        (
+            "node_modules/pkg/index.js",
+            "node_modules/.store/pkg/index.js",
+        ),
         ("current/up", "releases/2/up"),
-        ("current/back/agents/config.toml", "shared/agents/config.toml"),
+        (
+            "current/back/agents/config.toml",
+            "shared/agents/config.toml",
+        ),
     ] {
         every(session, path).is_file(canonical, "content\n");
     }
@@ -61,7 +67,11 @@ fn bug_92_a_scratch_root_is_private_to_its_session() {
     let inside = arena.inside();
     let work = arena.seal(&inside, "workspace");
     let label = Label::new("scratch").unwrap();
-    let root = arena.control.seal_path(&scratch, label, Scope::Scratch).unwrap().root;
+    let root = arena
+        .control
+        .seal_path(&scratch, label, Scope::Scratch)
+        .unwrap()
+        .root;
     let order = MintOrder::new("t")
         .root(work, None)
         .root(root, None)
@@ -69,7 +79,10 @@ fn bug_92_a_scratch_root_is_private_to_its_session() {
         .grant(root, RelPath::root(), VerbSet::READING);
     let (_, mut session) = arena.control.mint(&order).unwrap();
     every(&mut session, "/scratch/tmp").is_file("tmp", "mine\n");
-    assert_eq!(session.whoami().unwrap().roots.as_slice()[1].scope, Scope::Scratch);
+    assert_eq!(
+        session.whoami().unwrap().roots.as_slice()[1].scope,
+        Scope::Scratch
+    );
     let mut other = arena.session();
     every(&mut other.session, "/scratch/tmp").refused(Code::NoSuchRoot);
     every(&mut other.session, bytes(&scratch.join("tmp"))).refused(Code::NoSuchRoot);
@@ -82,11 +95,22 @@ fn bug_92_no_placeholder_is_ever_made() {
     let inside = arena.inside();
     let before = census(&inside);
     let mut opened = arena.session_with(|order, root| {
-        [".codex", ".claude", ".git", ".vscode"].into_iter().fold(order, |order, name| {
-            order
-                .deny(name, "r", VerbSet::READING, portcullis_client::Pattern::below(root, name))
-                .hide("h", "r", portcullis_client::Pattern::below(root, format!("{name}/hooks")))
-        })
+        [".codex", ".claude", ".git", ".vscode"]
+            .into_iter()
+            .fold(order, |order, name| {
+                order
+                    .deny(
+                        name,
+                        "r",
+                        VerbSet::READING,
+                        portcullis_client::Pattern::below(root, name),
+                    )
+                    .hide(
+                        "h",
+                        "r",
+                        portcullis_client::Pattern::below(root, format!("{name}/hooks")),
+                    )
+            })
     });
     every(&mut opened.session, ".codex").denied(".codex");
     every(&mut opened.session, ".git/hooks").refused(Code::NotFound);
@@ -99,16 +123,32 @@ fn bug_92_no_placeholder_is_ever_made() {
 #[test]
 fn bug_92_a_file_beside_a_denied_one_is_not_blocked() {
     let mut arena = Arena::new(own!("own-gate"));
-    for path in [".github/workflows/ci.yml", ".env.example", "src/.gitignore", ".gitmodules", "keys.md"] {
+    for path in [
+        ".github/workflows/ci.yml",
+        ".env.example",
+        "src/.gitignore",
+        ".gitmodules",
+        "keys.md",
+    ] {
         arena.write(path, "content\n");
     }
     arena.write(".env", "TOKEN=1\n");
     let mut opened = arena.session();
-    for path in [".github/workflows/ci.yml", ".env.example", "src/.gitignore", ".gitmodules", "keys.md"] {
+    for path in [
+        ".github/workflows/ci.yml",
+        ".env.example",
+        "src/.gitignore",
+        ".gitmodules",
+        "keys.md",
+    ] {
         every(&mut opened.session, path).is_file(path, "content\n");
     }
     let whole = every(&mut opened.session, ".");
-    assert_eq!(whole.found().len(), 5, "a search goes on past what is denied");
+    assert_eq!(
+        whole.found().len(),
+        5,
+        "a search goes on past what is denied"
+    );
     assert_eq!(whole.search.as_ref().unwrap().1.statistics.denied, 1);
 }
 
@@ -119,5 +159,8 @@ fn bug_92_dev_null_is_no_file_of_a_root_and_is_said_to_be_so() {
     let all = every(&mut opened.session, "/dev/null");
     all.refused(Code::NoSuchRoot);
     let said = all.read.unwrap_err().to_string();
-    assert!(said.starts_with("nothing was changed: read `/dev/null` refused: "), "{said}");
+    assert!(
+        said.starts_with("nothing was changed: read `/dev/null` refused: "),
+        "{said}"
+    );
 }

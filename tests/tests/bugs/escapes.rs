@@ -34,7 +34,10 @@ fn bug_90_no_link_dangling_or_not_leads_out() {
         every(session, path).refused(Code::Escape);
     }
     // The branch "it does not exist yet, so look at its parent" has no parent outside to find.
-    for path in ["d/not-yet/../../../outside/secret", "not-yet/../../outside/secret"] {
+    for path in [
+        "d/not-yet/../../../outside/secret",
+        "not-yet/../../outside/secret",
+    ] {
         every(session, path).refused(Code::NotFound);
     }
     assert!(!outside.join("not-yet").exists());
@@ -104,7 +107,12 @@ fn bug_91_a_denial_holds_for_the_object_by_every_way_to_it() {
     ] {
         every(session, path).content_denied("builtin:env");
     }
-    for path in ["private/notes/a", "door/notes/a", "private/not-yet", "door/../private/notes/a"] {
+    for path in [
+        "private/notes/a",
+        "door/notes/a",
+        "private/not-yet",
+        "door/../private/notes/a",
+    ] {
         every(session, path).content_denied("private");
     }
     // Walks that start above or beside it, and through the link.

@@ -36,8 +36,10 @@ fn bug_82_a_name_that_looks_like_one_that_exists_is_not_found_with_that_one_sugg
         all.refused_even_as_link(Code::NotFound);
         let note = all.read.unwrap_err().note;
         let note = note.as_ref().map_or("", |note| note.as_str());
-        let suggestion =
-            format!("a name that looks the same exists: `{}`", escape(exists.as_bytes()));
+        let suggestion = format!(
+            "a name that looks the same exists: `{}`",
+            escape(exists.as_bytes())
+        );
         assert_eq!(note, suggestion, "{written:?}");
     }
 }
@@ -45,7 +47,12 @@ fn bug_82_a_name_that_looks_like_one_that_exists_is_not_found_with_that_one_sugg
 #[test]
 fn bug_82_a_suggestion_is_made_only_when_it_is_the_only_one_and_may_be_known() {
     let mut arena = Arena::new(own!("own-gate"));
-    for name in ["two/a\u{a0}b", "two/a\u{202f}b", "hidden/g\u{a0}host", "none/other"] {
+    for name in [
+        "two/a\u{a0}b",
+        "two/a\u{202f}b",
+        "hidden/g\u{a0}host",
+        "none/other",
+    ] {
         arena.write(name, "content\n");
     }
     arena.write("secret/a\u{a0}b", "content\n");
@@ -54,9 +61,21 @@ fn bug_82_a_suggestion_is_made_only_when_it_is_the_only_one_and_may_be_known() {
     let verbs = portcullis_protocol::verb::VerbSet::of(&[portcullis_protocol::verb::Verb::Read]);
     let order = portcullis_client::MintOrder::new("t")
         .root(root, None)
-        .grant(root, portcullis_tests::rel("two"), portcullis_protocol::verb::VerbSet::READING)
-        .grant(root, portcullis_tests::rel("hidden"), portcullis_protocol::verb::VerbSet::READING)
-        .grant(root, portcullis_tests::rel("none"), portcullis_protocol::verb::VerbSet::READING)
+        .grant(
+            root,
+            portcullis_tests::rel("two"),
+            portcullis_protocol::verb::VerbSet::READING,
+        )
+        .grant(
+            root,
+            portcullis_tests::rel("hidden"),
+            portcullis_protocol::verb::VerbSet::READING,
+        )
+        .grant(
+            root,
+            portcullis_tests::rel("none"),
+            portcullis_protocol::verb::VerbSet::READING,
+        )
         .grant(root, portcullis_tests::rel("secret"), verbs)
         .hide("h", "r", portcullis_tests::anywhere("*host"));
     let (_, mut session) = arena.control.mint(&order).unwrap();
@@ -64,7 +83,11 @@ fn bug_82_a_suggestion_is_made_only_when_it_is_the_only_one_and_may_be_known() {
     for path in ["two/a b", "hidden/g host", "none/a b", "secret/a b"] {
         let refused = session.read_file(ask::selector(path).unwrap()).unwrap_err();
         let refusal = refused.refusal().unwrap();
-        assert_eq!((refusal.code, &refusal.note), (Code::NotFound, &None), "{path}");
+        assert_eq!(
+            (refusal.code, &refusal.note),
+            (Code::NotFound, &None),
+            "{path}"
+        );
     }
 }
 
@@ -97,7 +120,10 @@ fn bug_84_the_tool_takes_the_name_it_shows() {
         opened.session.attach(&mut tool).unwrap();
         let output = tool.output().unwrap();
         drop(tool);
-        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
     };
     let (status, shown) = run(&["list"]);
     assert_eq!(status, Some(0));
@@ -126,5 +152,9 @@ fn bug_85_unicode_names_are_ordinary_names() {
     for name in names {
         every(&mut opened.session, name).is_file(name, name);
     }
-    assert_eq!(every(&mut opened.session, ".").listed().len(), names.len(), "none is folded away");
+    assert_eq!(
+        every(&mut opened.session, ".").listed().len(),
+        names.len(),
+        "none is folded away"
+    );
 }

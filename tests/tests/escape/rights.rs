@@ -160,6 +160,66 @@ fn row_71_descriptors_a_worker_passes_are_closed_and_the_session_with_them() {
 }
 
 #[test]
+fn row_72_no_answer_brings_a_descriptor() {
+    use portcullis_protocol::frame::{RequestId, decode, encode};
+    use portcullis_protocol::session::{Hello, Reply, Request};
+    use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendFlags, recvmsg, send};
+    let mut arena = Arena::new(own!("own-gate"));
+    arena.write("d/file", "content\n");
+    let opened = arena.session();
+    let socket = opened.session.into_socket().unwrap();
+    let selector = |path: &str| ask::selector(path).unwrap();
+    let all = [
+        Request::Hello(Hello {
+            version: portcullis_protocol::VERSION,
+            limits: portcullis_warden::default_limits(),
+            incarnation: None,
+            client: portcullis_protocol::bounded::Text::default(),
+        }),
+        Request::Whoami(portcullis_protocol::session::Whoami {}),
+        Request::Stat(ask::stat(selector("d"))),
+        Request::Read(ask::read(selector("d/file"))),
+        Request::List(ask::list(selector("d"))),
+        Request::Glob(ask::glob(selector("."), "*").unwrap()),
+        Request::Search(ask::search(selector("."), "content").unwrap()),
+        Request::Why(ask::why(
+            portcullis_protocol::verb::Verb::Read,
+            selector("d/file"),
+        )),
+    ];
+    for (n, request) in all.iter().enumerate() {
+        let mut frame = Vec::new();
+        encode(RequestId(u32::try_from(n).unwrap()), request, 0, &mut frame).unwrap();
+        send(&socket, &frame, SendFlags::empty()).unwrap();
+        loop {
+            let mut room = vec![0; portcullis_protocol::limits::FRAME_BYTES_MAX];
+            let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
+            let mut control = RecvAncillaryBuffer::new(&mut space);
+            let mut data = [std::io::IoSliceMut::new(&mut room)];
+            let got = recvmsg(&socket, &mut data, &mut control, RecvFlags::empty()).unwrap();
+            assert_eq!(control.drain().count(), 0, "{request:?}");
+            let frame = decode::<Reply>(&room[..got.bytes]).unwrap();
+            match frame.message {
+                Reply::Entries(_) | Reply::Matches(_) => {}
+                Reply::Refused(refusal) => panic!("{request:?}: {refusal}"),
+                Reply::ReadPart(part) => {
+                    if part.tail.is_some() {
+                        break;
+                    }
+                }
+                Reply::Welcome(_)
+                | Reply::Whoami(_)
+                | Reply::Stat(_)
+                | Reply::Done(_)
+                | Reply::Why(_)
+                | Reply::Pong(_) => break,
+                Reply::Closing(closing) => panic!("{request:?}: {closing:?}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn row_114_a_cursor_is_good_for_the_directory_it_was_made_in_only() {
     let mut arena = Arena::new(own!("own-gate"));
     for name in ["d/a", "d/b", "d/c", "e/a", "e/b", "e/c"] {

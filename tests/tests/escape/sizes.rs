@@ -5,7 +5,7 @@ use portcullis_protocol::limits::{LIST_ENTRIES_MAX, SCAN_BYTES_MAX, WALK_DEPTH_M
 use portcullis_protocol::session::{
     Completeness, CutReason, Detail, Range, ReadTail, Rest, Steadiness, Survey,
 };
-use portcullis_tests::hostile::{Arena, deep_tree, within_bounds};
+use portcullis_tests::hostile::{Arena, deep_tree, not_forever};
 use portcullis_tests::own;
 use std::io::{Seek as _, Write as _};
 
@@ -25,7 +25,7 @@ fn peak(arena: &mut Arena) -> u64 {
 
 #[test]
 fn row_56_a_sparse_file_of_8_tib_is_read_in_part_searched_not_and_digested_not() {
-    within_bounds(|| {
+    not_forever(|| {
         let mut arena = Arena::new(own!("own-gate"));
         let file = std::fs::File::create(arena.inside().join("huge")).unwrap();
         // Not every file system takes 8 TiB; each takes more than is scanned.
@@ -90,7 +90,7 @@ fn row_56_a_sparse_file_of_8_tib_is_read_in_part_searched_not_and_digested_not()
 
 #[test]
 fn row_57_a_file_that_grows_during_a_read_is_bounded_and_torn() {
-    within_bounds(|| {
+    not_forever(|| {
         let mut arena = Arena::new(own!("own-gate"));
         arena.write("log", vec![b'a'; 8 << 20]);
         let at = arena.inside().join("log");
@@ -121,7 +121,7 @@ fn row_57_a_file_that_grows_during_a_read_is_bounded_and_torn() {
 
 #[test]
 fn row_57_a_file_that_never_stops_growing_ends_with_its_reader() {
-    within_bounds(|| {
+    not_forever(|| {
         let mut arena = Arena::new(own!("own-gate"));
         arena.write("log", vec![b'a'; 8 << 20]);
         let at = arena.inside().join("log");
@@ -151,7 +151,7 @@ fn row_57_a_file_that_never_stops_growing_ends_with_its_reader() {
 
 #[test]
 fn row_58_a_file_cut_during_a_read_ends_early_and_is_torn() {
-    within_bounds(|| {
+    not_forever(|| {
         let mut arena = Arena::new(own!("own-gate"));
         arena.write("log", vec![b'a'; 8 << 20]);
         let at = arena.inside().join("log");
@@ -258,7 +258,7 @@ fn row_59_a_crowded_directory_is_listed_whole_in_bounded_memory_and_can_be_cance
 
 #[test]
 fn row_60_a_tree_6000_levels_deep_is_walked_to_the_limit_and_the_rest_is_counted() {
-    within_bounds(|| {
+    not_forever(|| {
         let mut arena = Arena::new(own!("own-gate"));
         let top = arena.inside().join("deep");
         std::fs::create_dir(&top).unwrap();

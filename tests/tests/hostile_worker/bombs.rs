@@ -228,7 +228,8 @@ fn a_directory_larger_than_a_walk_may_hold_is_listed_whole_and_in_order() {
             }
         }
         assert_eq!(seen, 20_000.min(huge()));
-        let search = ask::search(ask::selector("huge").unwrap(), "x").unwrap();
+        let mut search = ask::search(ask::selector("huge").unwrap(), "x").unwrap();
+        search.time_ms = 20_000;
         let done = session.search(&search).unwrap().finish().unwrap();
         // Whole, or cut by its time on a slow machine, and said so.
         match done.completeness {

@@ -4,7 +4,7 @@ use crate::raw::pid;
 use portcullis_client::{Session, ask};
 use portcullis_tests::{World, own, privileged, read};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const SESSIONS: usize = 1_000;
 const READS: usize = 8_000;
@@ -58,6 +58,8 @@ fn thousands_of_requests_leave_no_descriptor_in_the_gate() {
     let gate = pid(&mut world, &opened);
     let descriptors = || std::fs::read_dir(format!("/proc/{gate}/fd")).map(Iterator::count);
     read(&mut opened.session, "d/f").unwrap();
+    // What was read is closed a moment after it was answered.
+    std::thread::sleep(Duration::from_millis(200));
     let before = descriptors();
     let names = ["d/f", "link", "out", "d", "none", "d/../d/f"];
     let reads: Vec<_> = names
@@ -112,7 +114,9 @@ fn thousands_of_requests_leave_no_descriptor_in_the_gate() {
             .unwrap();
     }
     match (before, descriptors()) {
-        (Ok(before), Ok(after)) => assert_eq!(before, after),
+        (Ok(before), Ok(_)) => crate::raw::wait_until("as few descriptors as before", || {
+            descriptors().unwrap() <= before
+        }),
         (Err(_), Err(_)) => assert!(!privileged()),
         other => panic!("{other:?}"),
     }

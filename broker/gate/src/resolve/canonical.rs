@@ -71,6 +71,7 @@ impl Search<'_> {
             Ok(looked) => looked,
             Err(errno) => return Err(self.missing(errno)),
         };
+        asked.judge_object(&observed)?;
         let last = self.pending.is_empty();
         match FileType::from_raw_mode(observed.stx_mode.into()) {
             FileType::Directory => Ok(()),
@@ -126,7 +127,7 @@ impl Search<'_> {
         }
         // A link outside every grant must not show where it leads.
         asked.permit(&self.path)?;
-        if self.is_planted(observed) {
+        if self.is_planted(observed)? {
             return Err(asked.refuse(Code::Permission).into());
         }
         let text = open::link_text(link.as_fd()).map_err(|errno| asked.stop(errno))?;
@@ -150,15 +151,17 @@ impl Search<'_> {
     /// Whether a link was put by a stranger where everyone may put things: in a directory that is
     /// sticky and writable for all, by someone who is neither its owner nor us. The kernel
     /// follows none of those for us either (`fs.protected_symlinks`).
-    fn is_planted(&self, observed: &Statx) -> bool {
+    fn is_planted(&self, observed: &Statx) -> Result<bool, Stop> {
         const STICKY_FOR_ALL: u16 = 0o1002;
         let mut parent = self.path.clone();
         parent.pop();
-        self.asked.look(&parent).map_or(true, |(_, parent)| {
-            parent.stx_mode & STICKY_FOR_ALL == STICKY_FOR_ALL
-                && observed.stx_uid != parent.stx_uid
-                && observed.stx_uid != rustix::process::geteuid().as_raw()
-        })
+        let (_, parent) = self
+            .asked
+            .look(&parent)
+            .map_err(|errno| self.asked.stop(errno))?;
+        Ok(parent.stx_mode & STICKY_FOR_ALL == STICKY_FOR_ALL
+            && observed.stx_uid != parent.stx_uid
+            && observed.stx_uid != rustix::process::geteuid().as_raw())
     }
 
     /// The steps of a link's text: relative ones as they are; absolute ones beneath the place

@@ -1,0 +1,77 @@
+//! From a path argument to a selector.
+
+use crate::ask;
+use crate::error::Error;
+use portcullis_protocol::path::{Label, unescape};
+use portcullis_protocol::session::Selector;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+/// How path arguments are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// Byte for byte.
+    Bytes,
+    /// As this tool shows them.
+    Escaped,
+}
+
+/// The root that the paths of this command are in, and how they are written.
+#[derive(Debug)]
+pub(super) struct Place {
+    root: Option<Label>,
+    spelling: Spelling,
+}
+
+impl Place {
+    pub(super) fn new(root: Option<Label>, spelling: Spelling) -> Self {
+        Self { root, spelling }
+    }
+
+    /// The selector of an argument.
+    pub(super) fn selector(&self, path: &OsStr) -> Result<Selector, Error> {
+        let unescaped;
+        let bytes = match self.spelling {
+            Spelling::Bytes => path.as_bytes(),
+            Spelling::Escaped => {
+                let bad =
+                    || Error::invalid("escapes are \\xNN and \\\\: copy the name as it was shown");
+                unescaped = path.to_str().and_then(unescape).ok_or_else(bad)?;
+                &unescaped
+            }
+        };
+        match &self.root {
+            Some(root) => ask::selector_in(root.clone(), bytes),
+            None => ask::selector(bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(spelling: Spelling, written: &[u8]) -> Option<Vec<u8>> {
+        let selector = Place::new(None, spelling).selector(OsStr::from_bytes(written));
+        selector.ok().map(|selector| selector.path.into_vec())
+    }
+
+    #[test]
+    fn paths_keep_their_bytes() {
+        let raw = b"a\xff\n\\x41".to_vec();
+        assert_eq!(path(Spelling::Bytes, &raw), Some(raw));
+    }
+
+    #[test]
+    fn a_shown_name_can_be_given_back() {
+        let shown = portcullis_protocol::path::escape(b"bad-\xff\n\\");
+        let back = path(Spelling::Escaped, shown.as_bytes());
+        assert_eq!(back, Some(b"bad-\xff\n\\".to_vec()));
+        assert_eq!(path(Spelling::Escaped, b"a\\q"), None);
+        assert_eq!(
+            path(Spelling::Escaped, b"a\xff"),
+            None,
+            "shown names are text"
+        );
+    }
+}
