@@ -1,6 +1,7 @@
 //! The command line. Its help teaches by example.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use portcullis_protocol::verb::Verb;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -52,6 +53,12 @@ Examples:
 
 Exit code: 0 when sessions and workers can be confined here, 1 when not.";
 
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  portcullis completions bash > ~/.local/share/bash-completion/completions/portcullis
+  portcullis completions zsh > ~/.zfunc/_portcullis
+  portcullis completions fish > ~/.config/fish/completions/portcullis.fish";
+
 /// Runs programs that can reach your files only through a session that you grant.
 ///
 /// A worker gets one socket and nothing else: every file it looks at is asked for, judged against
@@ -72,6 +79,8 @@ pub(crate) enum Command {
     Why(WhyArguments),
     /// Say what this host can enforce
     Doctor(DoctorArguments),
+    /// Write what a shell needs to complete this command
+    Completions(CompletionsArguments),
 }
 
 /// What a session reaches.
@@ -208,6 +217,23 @@ impl DoctorArguments {
     }
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS_EXAMPLES)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    shell: Shell,
+}
+
+impl CompletionsArguments {
+    /// The script. Made in memory, because the generator panics when it cannot write.
+    pub(crate) fn script(&self) -> String {
+        let mut script = Vec::new();
+        let mut command = Arguments::command();
+        clap_complete::generate(self.shell, &mut command, "portcullis", &mut script);
+        String::from_utf8_lossy(&script).into_owned()
+    }
+}
+
 fn verb(text: &str) -> Result<Verb, String> {
     Verb::named(text).ok_or_else(|| {
         let all: Vec<&str> = Verb::ALL.iter().map(|verb| verb.name()).collect();
@@ -218,7 +244,6 @@ fn verb(text: &str) -> Result<Verb, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_holds_together() {

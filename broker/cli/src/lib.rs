@@ -35,6 +35,10 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Why(arguments) => why::why(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
+        Command::Completions(arguments) => {
+            say::out(arguments.script().trim_end());
+            ExitCode::SUCCESS
+        }
     }
 }
 

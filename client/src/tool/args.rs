@@ -4,7 +4,8 @@ use super::help;
 use super::place::{Place, Spelling};
 use super::report::Form;
 use clap::builder::RangedI64ValueParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use portcullis_protocol::limits::{
     LIST_ENTRIES_MAX, SEARCH_CONTEXT_MAX, SEARCH_FILE_BYTES_DEFAULT, SEARCH_FILE_BYTES_MAX,
     SEARCH_MATCHES_MAX, STREAM_TIME_MS_MAX, WALK_DEPTH_MAX,
@@ -33,6 +34,16 @@ pub(super) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Task {
+    #[command(flatten)]
+    Ask(Question),
+    /// What a shell needs to complete this command; needs no session.
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(CompletionsArgs),
+}
+
+/// What is asked of the session.
+#[derive(Debug, Subcommand)]
+pub(super) enum Question {
     /// What may this session do?
     #[command(after_help = help::WHOAMI)]
     Whoami,
@@ -237,6 +248,22 @@ pub(super) struct WhyArgs {
     pub(super) path: OsString,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArgs {
+    /// The shell.
+    shell: Shell,
+}
+
+impl CompletionsArgs {
+    /// The script. Made in memory, because the generator panics when it cannot write.
+    pub(super) fn script(&self) -> Vec<u8> {
+        let mut script = Vec::new();
+        let mut command = Cli::command();
+        clap_complete::generate(self.shell, &mut command, "portcullis-tool", &mut script);
+        script
+    }
+}
+
 impl Cli {
     /// Where paths are, and how they are written.
     pub(super) fn place(&self) -> Place {
@@ -326,7 +353,6 @@ fn size(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_sound() {

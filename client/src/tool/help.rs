@@ -88,3 +88,9 @@ Examples:
   portcullis-tool why search /etc/passwd      a path outside every root
 
 Nothing is opened for content. The exit code is 0 when there is an answer, whatever it is.";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  portcullis-tool completions bash > ~/.local/share/bash-completion/completions/portcullis-tool
+  portcullis-tool completions zsh > ~/.zfunc/_portcullis-tool
+  portcullis-tool completions fish > ~/.config/fish/completions/portcullis-tool.fish";

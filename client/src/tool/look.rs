@@ -11,7 +11,7 @@ use crate::session::Session;
 use portcullis_protocol::path::escape;
 use portcullis_protocol::refusal::Rule;
 use portcullis_protocol::session::{DenialView, GrantView, Identity, Links, RootView, Verdict};
-use portcullis_protocol::verb::VerbSet;
+use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::{Binding, RootIndex};
 use std::ffi::OsStr;
 use std::fmt::{self, Write as _};
@@ -186,17 +186,18 @@ fn explain(
         Form::Json => Ok(Explanation::Json(json::verdict(&verdict))),
         Form::Text => {
             let roots = session.whoami()?.roots.into_vec();
-            Ok(Explanation::Text(verdict_text(args, &verdict, &roots)))
+            let asked = place.shown(&args.path);
+            Ok(Explanation::Text(verdict_text(
+                args.verb, &asked, &verdict, &roots,
+            )))
         }
     }
 }
 
-fn verdict_text(args: &WhyArgs, verdict: &Verdict, roots: &[RootView]) -> String {
+fn verdict_text(verb: Verb, asked: &str, verdict: &Verdict, roots: &[RootView]) -> String {
     match verdict {
         Verdict::Allowed { grant, binding } => format!(
-            "allowed: {} of `{}`, which is /{}/{}, by the grant of {} on {}\n",
-            args.verb,
-            escape(args.path.as_encoded_bytes()),
+            "allowed: {verb} of `{asked}`, which is /{}/{}, by the grant of {} on {}\n",
             label_of(binding.root, roots),
             binding.path,
             grant.verbs,
@@ -218,7 +219,6 @@ mod tests {
     use super::*;
     use portcullis_protocol::bounded::{Bytes, Text};
     use portcullis_protocol::refusal::{Code, Refusal};
-    use portcullis_protocol::verb::Verb;
 
     #[test]
     fn one_rule_is_one_line_however_many_patterns_it_has() {
@@ -249,12 +249,8 @@ mod tests {
 
     #[test]
     fn a_verdict_says_refused_once_and_nothing_of_changes() {
-        let args = WhyArgs {
-            verb: Verb::Read,
-            path: "x".into(),
-        };
         let refusal = Refusal::new(Code::NotFound).of(Verb::Read).on(b"x");
-        let text = verdict_text(&args, &Verdict::Refused(refusal), &[]);
+        let text = verdict_text(Verb::Read, "x", &Verdict::Refused(refusal), &[]);
         assert_eq!(text, "read `x` refused: there is nothing of that name\n");
     }
 }

@@ -15,9 +15,10 @@ mod show;
 mod walk;
 
 use crate::session::Session;
-use args::{Cli, Task};
+use args::{Cli, Question, Task};
 use clap::Parser;
 use out::Out;
+use place::Place;
 use report::{Outcome, Report};
 use std::process::ExitCode;
 
@@ -34,23 +35,29 @@ pub fn main() -> ExitCode {
         }
     };
     let report = Report::new(cli.form(), Out::start());
-    let outcome = match Session::from_env() {
-        Ok(mut session) => run(&cli, &mut session, &report),
-        Err(error) => report.error(&error),
+    let outcome = match &cli.task {
+        Task::Ask(question) => match Session::from_env() {
+            Ok(mut session) => ask(question, &cli.place(), &mut session, &report),
+            Err(error) => report.error(&error),
+        },
+        Task::Completions(args) => {
+            // Output that nobody reads is no failure.
+            drop(report.put(args.script()));
+            Outcome::Done
+        }
     };
     // The session was dropped above: whoever reads our output slowly does not keep it.
     report.finish(outcome).code()
 }
 
-fn run(cli: &Cli, session: &mut Session, report: &Report) -> Outcome {
-    let place = cli.place();
-    match &cli.task {
-        Task::Whoami => look::whoami(session, report),
-        Task::Stat(args) => look::stat(args, &place, session, report),
-        Task::Read(args) => read::read(args, &place, session, report),
-        Task::List(args) => walk::list(args, &place, session, report),
-        Task::Glob(args) => walk::glob(args, &place, session, report),
-        Task::Search(args) => find::search(args, &place, session, report),
-        Task::Why(args) => look::why(args, &place, session, report),
+fn ask(question: &Question, place: &Place, session: &mut Session, report: &Report) -> Outcome {
+    match question {
+        Question::Whoami => look::whoami(session, report),
+        Question::Stat(args) => look::stat(args, place, session, report),
+        Question::Read(args) => read::read(args, place, session, report),
+        Question::List(args) => walk::list(args, place, session, report),
+        Question::Glob(args) => walk::glob(args, place, session, report),
+        Question::Search(args) => find::search(args, place, session, report),
+        Question::Why(args) => look::why(args, place, session, report),
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::ask;
 use crate::error::Error;
-use portcullis_protocol::path::{Label, unescape};
+use portcullis_protocol::path::{Label, escape, unescape};
 use portcullis_protocol::session::Selector;
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
@@ -28,21 +29,27 @@ impl Place {
         Self { root, spelling }
     }
 
+    /// An argument as it is shown to people.
+    pub(super) fn shown(&self, path: &OsStr) -> String {
+        let named = self.bytes(path);
+        escape(named.as_deref().unwrap_or(path.as_bytes()))
+    }
+
     /// The selector of an argument.
     pub(super) fn selector(&self, path: &OsStr) -> Result<Selector, Error> {
-        let unescaped;
-        let bytes = match self.spelling {
-            Spelling::Bytes => path.as_bytes(),
-            Spelling::Escaped => {
-                let bad =
-                    || Error::invalid("escapes are \\xNN and \\\\: copy the name as it was shown");
-                unescaped = path.to_str().and_then(unescape).ok_or_else(bad)?;
-                &unescaped
-            }
-        };
+        let bad = || Error::invalid("escapes are \\xNN and \\\\: copy the name as it was shown");
+        let bytes = self.bytes(path).ok_or_else(bad)?;
         match &self.root {
             Some(root) => ask::selector_in(root.clone(), bytes),
             None => ask::selector(bytes),
+        }
+    }
+
+    /// The bytes an argument names, if it is written well.
+    fn bytes<'a>(&self, path: &'a OsStr) -> Option<Cow<'a, [u8]>> {
+        match self.spelling {
+            Spelling::Bytes => Some(Cow::Borrowed(path.as_bytes())),
+            Spelling::Escaped => path.to_str().and_then(unescape).map(Cow::Owned),
         }
     }
 }
@@ -67,6 +74,8 @@ mod tests {
         let shown = portcullis_protocol::path::escape(b"bad-\xff\n\\");
         let back = path(Spelling::Escaped, shown.as_bytes());
         assert_eq!(back, Some(b"bad-\xff\n\\".to_vec()));
+        let place = Place::new(None, Spelling::Escaped);
+        assert_eq!(place.shown(OsStr::new(&shown)), shown, "not escaped twice");
         assert_eq!(path(Spelling::Escaped, b"a\\q"), None);
         assert_eq!(
             path(Spelling::Escaped, b"a\xff"),

@@ -9,7 +9,6 @@ use crate::ask;
 use crate::error::Error;
 use crate::json;
 use crate::session::Session;
-use portcullis_protocol::path::escape;
 use portcullis_protocol::session::{
     FinalNewline, Range, Read, ReadEnd, ReadTail, Rest, Steadiness, Survey, TextSurvey,
 };
@@ -139,7 +138,7 @@ impl Job<'_> {
     /// One file as it is.
     fn text(&self, path: &OsStr, header: Header, session: &mut Session) -> Result<(), Stop> {
         let Self { args, report, .. } = *self;
-        let name = escape(path.as_encoded_bytes());
+        let name = self.place.shown(path);
         let read = request(args, path, self.place)?;
         let mut numbers = Numbers::new(args, &read);
         let mut stream = session.read_stream(&read)?;

@@ -41,6 +41,7 @@
 //! | 119 | a kernel without `openat2` or Landlock | `cage`: refused at mint |
 //! | 120 | signals | `race` |
 //! | – | denied, hidden, spellings, objects, narrower roots | `policy` |
+//! | – | denials of objects | `objects` |
 //! | – | the built-in table | `builtin` |
 //! | – | parts of a root, a git worktree | `nested` |
 
@@ -48,6 +49,7 @@ mod builtin;
 mod links;
 mod mounts;
 mod nested;
+mod objects;
 mod policy;
 mod rights;
 mod roots;

@@ -15,8 +15,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::AsFd as _;
 
 /// A header and a body that may lie about each other.
-fn packet(tag: u8, zero: u8, code: u16, id: u32, body_len: u32, rest: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![tag, zero];
+fn packet(start: [u8; 2], code: u16, id: u32, body_len: u32, rest: &[u8]) -> Vec<u8> {
+    let mut bytes = start.to_vec();
     bytes.extend(code.to_le_bytes());
     bytes.extend(id.to_le_bytes());
     bytes.extend(body_len.to_le_bytes());
@@ -34,18 +34,18 @@ fn what_is_no_frame_of_a_session_ends_that_session_alone() {
     world.write("f", "f");
     let mut other = world.session();
     let cases: &[(&str, Vec<u8>)] = &[
-        ("an order of control", packet(0x43, 0, 0, 1, 0, &[])),
-        ("an answer of control", packet(0x44, 0, 0, 1, 0, &[])),
-        ("a command of the ledger", packet(0x4c, 0, 0, 1, 0, &[])),
-        ("an event of the ledger", packet(0x4d, 0, 0, 1, 0, &[])),
-        ("its own reply", packet(0x52, 0, 9, 1, 0, &[])),
+        ("an order of control", packet([0x43, 0], 0, 1, 0, &[])),
+        ("an answer of control", packet([0x44, 0], 0, 1, 0, &[])),
+        ("a command of the ledger", packet([0x4c, 0], 0, 1, 0, &[])),
+        ("an event of the ledger", packet([0x4d, 0], 0, 1, 0, &[])),
+        ("its own reply", packet([0x52, 0], 9, 1, 0, &[])),
         ("one byte", vec![0x51]),
         ("less than a header", vec![0x51; 11]),
-        ("a body that is not there", packet(0x51, 0, 1, 1, 1, &[])),
-        ("a body of 4 GiB", packet(0x51, 0, 1, 1, u32::MAX, &[])),
+        ("a body that is not there", packet([0x51, 0], 1, 1, 1, &[])),
+        ("a body of 4 GiB", packet([0x51, 0], 1, 1, u32::MAX, &[])),
         (
             "a second byte that is not zero",
-            packet(0x51, 1, 1, 1, 0, &[]),
+            packet([0x51, 1], 1, 1, 0, &[]),
         ),
         ("garbage", vec![0xa5; 300]),
         (
@@ -138,7 +138,7 @@ fn frames_that_are_no_requests_are_refused_by_their_id_and_the_session_goes_on()
     let mut raw = Raw::greeted(opened.session);
     // A code of a newer client.
     for code in [10, 999, u16::MAX] {
-        raw.send(&packet(0x51, 0, code, 5, 3, b"abc")).unwrap();
+        raw.send(&packet([0x51, 0], code, 5, 3, b"abc")).unwrap();
         assert_eq!(raw.refused(5), Code::UnsupportedVerb);
     }
     // No request.
@@ -148,8 +148,7 @@ fn frames_that_are_no_requests_are_refused_by_their_id_and_the_session_goes_on()
     let (header, body) = sound.split_at(12);
     // Body too short, with a byte too many, with a length that is not the only form of itself.
     raw.send(&packet(
-        0x51,
-        0,
+        [0x51, 0],
         2,
         6,
         body.len() as u32 - 1,
@@ -158,8 +157,7 @@ fn frames_that_are_no_requests_are_refused_by_their_id_and_the_session_goes_on()
     .unwrap();
     assert_eq!(raw.refused(6), Code::Malformed);
     raw.send(&packet(
-        0x51,
-        0,
+        [0x51, 0],
         2,
         6,
         body.len() as u32 + 1,
@@ -169,16 +167,15 @@ fn frames_that_are_no_requests_are_refused_by_their_id_and_the_session_goes_on()
     assert_eq!(raw.refused(6), Code::Malformed);
     // No root (0), a path of one byte (1), `f`, links followed (0).
     assert_eq!(body, [0, 1, b'f', 0]);
-    raw.send(&packet(0x51, 0, 2, 6, 5, &[0, 0x81, 0, b'f', 0]))
+    raw.send(&packet([0x51, 0], 2, 6, 5, &[0, 0x81, 0, b'f', 0]))
         .unwrap();
     assert_eq!(raw.refused(6), Code::Malformed);
     // A variant that is not there, and a length of more than memory.
-    raw.send(&packet(0x51, 0, 2, 6, 4, &[0, 1, b'f', 9]))
+    raw.send(&packet([0x51, 0], 2, 6, 4, &[0, 1, b'f', 9]))
         .unwrap();
     assert_eq!(raw.refused(6), Code::Malformed);
     raw.send(&packet(
-        0x51,
-        0,
+        [0x51, 0],
         2,
         6,
         6,
@@ -204,8 +201,11 @@ fn large(world: &World) -> List {
     ask::list(ask::selector("large").unwrap())
 }
 
+/// Requests that ended, each with how.
+type Ends<T> = Vec<(u32, T)>;
+
 /// Takes frames until this many requests ended; gives the refused ones and the done ones.
-fn take(raw: &mut Raw, ends: usize) -> (Vec<(u32, Code)>, Vec<(u32, Done)>) {
+fn take(raw: &mut Raw, ends: usize) -> (Ends<Code>, Ends<Done>) {
     let (mut refused, mut done) = (Vec::new(), Vec::new());
     while refused.len() + done.len() < ends {
         match raw.next() {
