@@ -4,21 +4,24 @@ use portcullis_protocol::limits::{
     CONTENT_BYTES_MAX, FRAME_BYTES_MAX, IN_FLIGHT_MAX, SEND_DEADLINE_MS, STREAMS_MAX,
 };
 use portcullis_protocol::session::Limits;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Where the executable of gates is. It is opened once, when the warden starts; what replaces the
 /// file later is not picked up. `PATH` is never asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum GateExecutable {
     /// `portcullis-gate`, in the directory of the running executable.
     Beside,
     /// This file.
     At(PathBuf),
+    /// The open file of this descriptor, however it was opened.
+    Open(OwnedFd),
 }
 
 /// What an embedder decides.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Config {
     /// The gate's executable.
     pub gate: GateExecutable,

@@ -66,19 +66,28 @@ pub(crate) struct Executable {
 
 impl Executable {
     pub(crate) fn open(place: GateExecutable) -> Result<Self, ExecutableError> {
-        let path = match place {
-            GateExecutable::At(path) => path,
-            GateExecutable::Beside => std::env::current_exe()
-                .map_err(ExecutableError::OwnPlace)?
-                .with_file_name(GATE_NAME),
+        // Not blocking, so that a FIFO of this name does not hold the start up.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let named = |path: PathBuf| match rustix::fs::open(&path, flags, Mode::empty()) {
+            Ok(file) => Ok((path, file)),
+            Err(errno) => Err(ExecutableError::Open {
+                path,
+                source: errno.into(),
+            }),
+        };
+        let (path, file) = match place {
+            GateExecutable::At(path) => named(path)?,
+            GateExecutable::Beside => {
+                let own = std::env::current_exe().map_err(ExecutableError::OwnPlace)?;
+                named(own.with_file_name(GATE_NAME))?
+            }
+            GateExecutable::Open(file) => (PathBuf::from("of the descriptor"), file),
         };
         let open = |errno: Errno| ExecutableError::Open {
             path: path.clone(),
             source: errno.into(),
         };
-        // Not blocking, so that a FIFO of this name does not hold the start up.
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = rustix::fs::open(&path, flags, Mode::empty()).map_err(open)?;
+        rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::CLOEXEC).map_err(open)?;
         let stat = rustix::fs::fstat(&file).map_err(open)?;
         if let Some(what) = unfit(stat.st_mode) {
             return Err(ExecutableError::Unfit { path, what });

@@ -42,10 +42,12 @@
 //! | 120 | signals | `race` |
 //! | – | denied, hidden, spellings, objects, narrower roots | `policy` |
 //! | – | denials of objects | `objects` |
+//! | – | the instruments themselves | `control` |
 //! | – | the built-in table | `builtin` |
 //! | – | parts of a root, a git worktree | `nested` |
 
 mod builtin;
+mod control;
 mod links;
 mod mounts;
 mod nested;

@@ -9,11 +9,16 @@ use portcullis_tests::hostile::{Arena, every, within_bounds};
 use portcullis_tests::own;
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 fn held(path: &Path) -> OwnedFd {
-    rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).unwrap()
+    rustix::fs::open(
+        path,
+        OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -27,23 +32,53 @@ fn no_type_and_no_permission_tells_that_a_hidden_object_exists() {
         arena.link("link", "open");
         arena.link("way", "closed");
         arena.link("far", "tree/file");
-        mknodat(CWD, inside.join("pipe"), FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+        mknodat(
+            CWD,
+            inside.join("pipe"),
+            FileType::Fifo,
+            Mode::from_raw_mode(0o666),
+            0,
+        )
+        .unwrap();
         let objects = ["closed", "tree", "pipe", "link"].map(|name| held(&inside.join(name)));
         for name in ["closed", "tree"] {
             std::fs::set_permissions(inside.join(name), PermissionsExt::from_mode(0)).unwrap();
         }
         let mut opened = arena.session_with(|order, _| {
-            objects.into_iter().fold(order, |order, object| order.hide_object("h", "r", object))
+            objects
+                .into_iter()
+                .fold(order, |order, object| order.hide_object("h", "r", object))
         });
         let session = &mut opened.session;
         for path in [
-            "closed", "closed/", "closed/x", "closed/..", "way", "tree", "tree/", "tree/file",
-            "tree/missing", "tree/..", "far", "pipe", "pipe/", "pipe/x", "link", "link/", "link/x",
-            "tree/../open", "./closed", "open/../closed",
+            "closed",
+            "closed/",
+            "closed/x",
+            "closed/..",
+            "way",
+            "tree",
+            "tree/",
+            "tree/file",
+            "tree/missing",
+            "tree/..",
+            "far",
+            "pipe",
+            "pipe/",
+            "pipe/x",
+            "link",
+            "link/",
+            "link/x",
+            "tree/../open",
+            "./closed",
+            "open/../closed",
         ] {
             let all = every(session, path);
             let not_a_directory = path.starts_with("open/");
-            all.refused(if not_a_directory { Code::NotADirectory } else { Code::NotFound });
+            all.refused(if not_a_directory {
+                Code::NotADirectory
+            } else {
+                Code::NotFound
+            });
         }
         // As a link too, where the name itself is the object.
         for path in ["closed", "tree", "pipe", "link", "tree/file", "pipe/x"] {
@@ -54,7 +89,15 @@ fn no_type_and_no_permission_tells_that_a_hidden_object_exists() {
         assert_eq!(whole.globbed(), whole.listed());
         assert_eq!(whole.found(), [b"open"]);
         let done = whole.search.as_ref().unwrap().1.statistics;
-        assert_eq!((done.unreadable, done.directories, done.not_regular, done.denied), (0, 1, 2, 0));
+        assert_eq!(
+            (
+                done.unreadable,
+                done.directories,
+                done.not_regular,
+                done.denied
+            ),
+            (0, 1, 2, 0)
+        );
         std::fs::set_permissions(inside.join("tree"), PermissionsExt::from_mode(0o755)).unwrap();
     });
 }
@@ -65,9 +108,11 @@ fn a_root_sealed_below_a_denied_object_does_not_shed_it() {
     arena.write("vault/a/b/file", "content\n");
     arena.write("ghost/a/file", "content\n");
     let inside = arena.inside();
-    for (below, file, hidden) in
-        [("vault", "a/b/file", false), ("vault/a/b", "file", false), ("ghost/a", "file", true)]
-    {
+    for (below, file, hidden) in [
+        ("vault", "a/b/file", false),
+        ("vault/a/b", "file", false),
+        ("ghost/a", "file", true),
+    ] {
         let root = arena.seal(&inside.join(below), "narrow");
         let order = MintOrder::new("t")
             .root(root, None)
@@ -77,7 +122,11 @@ fn a_root_sealed_below_a_denied_object_does_not_shed_it() {
         let (_, mut session) = arena.control.mint(&order).unwrap();
         for path in [file, "."] {
             let all = every(&mut session, path);
-            if hidden { all.refused(Code::NotFound) } else { all.denied("vault") }
+            if hidden {
+                all.refused(Code::NotFound)
+            } else {
+                all.denied("vault")
+            }
         }
     }
 }
@@ -89,7 +138,10 @@ fn an_object_in_two_roots_is_denied_in_both() {
     arena.directory("b");
     let inside = arena.inside();
     std::fs::hard_link(inside.join("a/file"), inside.join("b/other")).unwrap();
-    let (a, b) = (arena.seal(&inside.join("a"), "a"), arena.seal(&inside.join("b"), "b"));
+    let (a, b) = (
+        arena.seal(&inside.join("a"), "a"),
+        arena.seal(&inside.join("b"), "b"),
+    );
     let order = MintOrder::new("t")
         .root(a, None)
         .root(b, None)
@@ -111,7 +163,12 @@ fn an_object_in_two_roots_is_denied_in_both() {
 #[test]
 fn a_suggestion_shows_nothing_that_a_listing_would_not() {
     let mut arena = Arena::new(own!("own-gate"));
-    for path in ["object/a\u{a0}b", "unlisted/a\u{a0}b", "shown/a\u{a0}b", "vault/a\u{a0}b"] {
+    for path in [
+        "object/a\u{a0}b",
+        "unlisted/a\u{a0}b",
+        "shown/a\u{a0}b",
+        "vault/a\u{a0}b",
+    ] {
         arena.write(path, "content\n");
     }
     let inside = arena.inside();
@@ -120,11 +177,24 @@ fn a_suggestion_shows_nothing_that_a_listing_would_not() {
     let mut opened = arena.session_with(|order, root| {
         order
             .hide_object("h", "r", object)
-            .deny("no-list", "r", listing, portcullis_client::Pattern::below(root, "unlisted"))
-            .deny("no-names", "r", listing, portcullis_client::Pattern::below(root, "vault/**"))
+            .deny(
+                "no-list",
+                "r",
+                listing,
+                portcullis_client::Pattern::below(root, "unlisted"),
+            )
+            .deny(
+                "no-names",
+                "r",
+                listing,
+                portcullis_client::Pattern::below(root, "vault/**"),
+            )
     });
     let mut note = |path: &str| {
-        let refused = opened.session.read_file(ask::selector(path).unwrap()).unwrap_err();
+        let refused = opened
+            .session
+            .read_file(ask::selector(path).unwrap())
+            .unwrap_err();
         let refusal = refused.refusal().unwrap();
         (refusal.code, refusal.note.clone())
     };

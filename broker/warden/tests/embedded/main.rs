@@ -49,6 +49,7 @@ const TESTS: &[(&str, fn())] = tests! {
     what_is_no_frame_closes_and_what_is_no_message_does_not
     a_runtime_that_does_not_read_is_closed_and_others_are_served
     a_replaced_executable_is_not_picked_up
+    an_executable_is_also_taken_as_a_descriptor
     executables_that_are_unfit_are_refused_at_start
 };
 
@@ -283,6 +284,24 @@ fn a_replaced_executable_is_not_picked_up() {
     let minted = Runtime::greeted(&warden).mint("whole");
     std::fs::remove_dir_all(&dir).unwrap();
     assert!(minted.is_ok(), "{minted:?}");
+}
+
+fn an_executable_is_also_taken_as_a_descriptor() {
+    let open = |path: &std::path::Path| std::fs::File::open(path).unwrap().into();
+    let start = |file| {
+        Embedded::start(Config {
+            gate: GateExecutable::Open(file),
+            mint_deadline: Duration::from_secs(1),
+            ..Config::default()
+        })
+    };
+    let warden = start(open(&std::env::current_exe().unwrap())).unwrap();
+    let minted = Runtime::greeted(&warden).mint("whole");
+    assert!(minted.is_ok(), "{minted:?}");
+    assert!(
+        start(open("/etc/passwd".as_ref())).is_err(),
+        "not an executable"
+    );
 }
 
 fn executables_that_are_unfit_are_refused_at_start() {

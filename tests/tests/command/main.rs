@@ -1,0 +1,13 @@
+//! The commands as people and programs use them: real executables, in a directory of their own
+//! under their own names, started from a shell.
+
+mod completions;
+mod doctor;
+mod exits;
+mod place;
+mod reach;
+mod refusals;
+mod summary;
+mod tool;
+mod why;
+mod worker;
