@@ -99,26 +99,28 @@ pub enum TransportError {
     Kernel(#[from] Errno),
 }
 
-/// Room for any frame, at the start of a page: the kernel copies into it up to eight times faster
-/// than to an odd address. Its pages are touched only as far as they are used.
+/// Room for any frame, 64 bytes after the start of a page. The kernel copies up to eight times
+/// slower when source and destination differ by 1 to 31 bytes within a page, as they would for
+/// file content behind the head of a frame that begins at a page. Its pages are touched only as
+/// far as they are used.
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
-    /// Where the first whole page of `bytes` begins. The heap block of a `Vec` never moves while
-    /// its capacity stays.
+    /// Where the room begins. The heap block of a `Vec` never moves while its capacity stays.
     skip: usize,
 }
 
 impl Buffer {
     const PAGE: usize = 4096;
+    const AFTER: usize = 64;
 
     /// Room for any frame.
     pub fn new() -> Self {
-        let bytes = vec![0; FRAME_BYTES_MAX + Self::PAGE];
+        let bytes = vec![0; FRAME_BYTES_MAX + Self::PAGE + Self::AFTER];
         let skip = match bytes.as_ptr().align_offset(Self::PAGE) {
             // The alignment cannot be had: any place will do.
             usize::MAX => 0,
-            skip => skip,
+            skip => skip + Self::AFTER,
         };
         Self { bytes, skip }
     }

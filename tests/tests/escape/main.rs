@@ -40,7 +40,8 @@
 //! | 115–118 | descriptors, other sessions, leases | `rights` |
 //! | 119 | a kernel without `openat2` or Landlock | `cage`: refused at mint |
 //! | 120 | signals | `race` |
-//! | – | denied, hidden, spellings, objects, narrower roots | `policy` |
+//! | – | denied, hidden, narrower roots | `policy` |
+//! | – | spellings of denied, hidden and granted names | `spellings` |
 //! | – | denials of objects | `objects` |
 //! | – | the instruments themselves | `control` |
 //! | – | the built-in table | `builtin` |
@@ -56,5 +57,6 @@ mod policy;
 mod rights;
 mod roots;
 mod sizes;
+mod spellings;
 mod syntax;
 mod types;

@@ -203,3 +203,109 @@ fn a_suggestion_shows_nothing_that_a_listing_would_not() {
         assert_eq!(note(path), (Code::NotFound, None), "{path}");
     }
 }
+
+#[test]
+fn a_denied_object_is_denied_under_every_name_it_has() {
+    let mut arena = Arena::new(own!("own-gate"));
+    arena.write("a/original", "content\n");
+    arena.write("a/other", "content\n");
+    arena.directory("b");
+    let inside = arena.inside();
+    std::fs::hard_link(inside.join("a/original"), inside.join("b/alias")).unwrap();
+    arena.link("c", "b/alias");
+    let object = held(&inside.join("a/original"));
+    let mut opened =
+        arena.session_with(|order, _| order.deny_object("that-one", "r", VerbSet::CONTENT, object));
+    let session = &mut opened.session;
+    for path in ["a/original", "b/alias", "c"] {
+        every(session, path).content_denied("that-one");
+    }
+    every(session, "a/other").is_file("a/other", "content\n");
+    // A name given to it later is one of its names too.
+    std::fs::hard_link(inside.join("a/original"), inside.join("later")).unwrap();
+    every(session, "later").content_denied("that-one");
+    let whole = every(session, ".");
+    assert_eq!(whole.found(), [b"a/other"]);
+    assert_eq!(whole.search.as_ref().unwrap().1.statistics.denied, 3);
+    for path in ["a/original", "b/alias", "later"] {
+        let said = whole.entry(path).denied.as_ref().map(|rule| rule.as_str());
+        assert_eq!(said, Some("that-one"), "{path}");
+    }
+}
+
+#[test]
+fn a_hidden_object_is_absent_under_every_name_it_has() {
+    let mut arena = Arena::new(own!("own-gate"));
+    arena.write("a/original", "content\n");
+    arena.write("a/other", "content\n");
+    arena.write("a/tree/deep/file", "content\n");
+    let inside = arena.inside();
+    std::fs::hard_link(inside.join("a/original"), inside.join("alias")).unwrap();
+    arena.link("way", "a/tree");
+    let (file, tree) = (
+        held(&inside.join("a/original")),
+        held(&inside.join("a/tree")),
+    );
+    let mut opened = arena.session_with(|order, _| {
+        order
+            .hide_object("f", "r", file)
+            .hide_object("t", "r", tree)
+    });
+    let session = &mut opened.session;
+    for path in [
+        "a/original",
+        "alias",
+        "a/original/x",
+        "a/original/",
+        "a/tree",
+        "a/tree/",
+        "way",
+    ] {
+        every(session, path).refused(Code::NotFound);
+    }
+    let whole = every(session, ".");
+    assert_eq!(whole.listed(), [&b"a"[..], b"a/other", b"way"]);
+    assert_eq!(whole.found(), [b"a/other"]);
+}
+
+#[test]
+fn what_is_below_a_denied_or_hidden_directory_object_is_so_too() {
+    let mut arena = Arena::new(own!("own-gate"));
+    arena.write("denied/deep/file", "content\n");
+    arena.write("hidden/deep/file", "content\n");
+    arena.link("way", "denied/deep");
+    let inside = arena.inside();
+    let objects = ["denied", "hidden"].map(|name| held(&inside.join(name)));
+    let [denied, hidden] = objects;
+    let mut opened = arena.session_with(|order, _| {
+        order
+            .deny_object("d", "r", VerbSet::READING, denied)
+            .hide_object("h", "r", hidden)
+    });
+    let session = &mut opened.session;
+    for path in [
+        "denied",
+        "denied/deep",
+        "denied/deep/file",
+        "way/file",
+        "denied/../way/file",
+    ] {
+        every(session, path).denied("d");
+    }
+    for path in [
+        "hidden",
+        "hidden/deep",
+        "hidden/deep/file",
+        "hidden/missing",
+        "hidden/../way",
+    ] {
+        every(session, path).refused(Code::NotFound);
+    }
+    // Under another name too: it is the object that is denied.
+    std::fs::rename(inside.join("denied"), inside.join("renamed")).unwrap();
+    every(session, "renamed/deep/file").denied("d");
+    let whole = every(session, ".");
+    assert_eq!(whole.listed(), [&b"renamed"[..], b"way"]);
+    assert_eq!(whole.found(), Vec::<&[u8]>::new());
+}
+
