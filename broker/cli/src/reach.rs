@@ -2,11 +2,12 @@
 //! to mint on them.
 
 use crate::args::Reach;
-use portcullis_client::{Control, Error, MintOrder, Pattern};
+use portcullis_client::{Control, Error, MintOrder, Pattern, Session};
 use portcullis_protocol::authority::{RootId, Scope};
 use portcullis_protocol::control::{Merged, Minted, Sealed};
 use portcullis_protocol::limits::{LABEL_BYTES_MAX, REASON_BYTES_MAX};
 use portcullis_protocol::path::{Label, RelPath, escape};
+use portcullis_protocol::refusal::Code;
 use portcullis_protocol::verb::VerbSet;
 use portcullis_warden::{Config, Embedded, GateExecutable};
 use std::collections::BTreeSet;
@@ -37,7 +38,7 @@ pub(crate) enum ReachError {
     /// The warden refused.
     #[error("{0}")]
     Refused(#[from] Error),
-    /// A pattern cannot be shown, so no rule can be named after it.
+    /// A pattern cannot be used, or cannot be shown, so that no rule can be named after it.
     #[error("nothing was changed: {option} `{pattern}`: {why}")]
     Pattern {
         /// `--deny` or `--hide`.
@@ -101,9 +102,13 @@ pub(crate) struct Ground {
 
 #[derive(Debug)]
 struct Rule {
+    option: &'static str,
     name: String,
     pattern: Vec<u8>,
 }
+
+/// The reason of rules that have no other.
+const REASON: &str = "given on the command line";
 
 /// What `--hide` becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,26 +158,72 @@ impl Ground {
         })
     }
 
-    /// An order for one session on all of it.
-    pub(crate) fn order(&self, request: &str, hiding: Hiding) -> MintOrder {
+    /// One session on all of it.
+    pub(crate) fn mint(
+        &self,
+        broker: &mut Broker,
+        request: &str,
+        hiding: Hiding,
+    ) -> Result<(Minted, Session), ReachError> {
+        match broker.control.mint(&self.order(request, hiding)) {
+            Ok(minted) => Ok(minted),
+            Err(error) if is_bad_pattern(&error) => Err(self.blamed(broker, request, error)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A refused pattern, with the option it was given to. The refusal does not say that, so each
+    /// rule is tried alone.
+    fn blamed(&self, broker: &mut Broker, request: &str, error: Error) -> ReachError {
+        for rule in self.denies.iter().chain(&self.hides) {
+            let order = self.with_denial(self.bare(request), rule);
+            match broker.control.mint(&order) {
+                Err(alone) if is_bad_pattern(&alone) => {
+                    let note = alone.refusal().and_then(|refusal| refusal.note.as_ref());
+                    return ReachError::Pattern {
+                        option: rule.option,
+                        pattern: escape(&rule.pattern),
+                        why: note.map_or_else(|| alone.to_string(), ToString::to_string),
+                    };
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+        error.into()
+    }
+
+    fn order(&self, request: &str, hiding: Hiding) -> MintOrder {
+        let mut order = self.bare(request);
+        for rule in &self.denies {
+            order = self.with_denial(order, rule);
+        }
+        for rule in &self.hides {
+            order = match hiding {
+                Hiding::Hidden => order.hide(&rule.name, REASON, rule.pattern(self.first())),
+                Hiding::Shown => self.with_denial(order, rule),
+            };
+        }
+        order
+    }
+
+    fn with_denial(&self, order: MintOrder, rule: &Rule) -> MintOrder {
+        let pattern = rule.pattern(self.first());
+        order.deny(&rule.name, REASON, VerbSet::READING, pattern)
+    }
+
+    /// The root that patterns with a slash begin at.
+    fn first(&self) -> Option<RootId> {
+        self.roots.first().map(|root| root.sealed.root)
+    }
+
+    /// An order without the rules of the command line.
+    fn bare(&self, request: &str) -> MintOrder {
         let owner = format!("uid {}", rustix::process::getuid().as_raw());
         let mut order = MintOrder::new(owner).request(request);
         for root in &self.roots {
             let id = root.sealed.root;
             order = order.root(id, Some(root.label.clone()));
             order = order.grant(id, RelPath::root(), VerbSet::READING);
-        }
-        let first = self.roots.first().map(|root| root.sealed.root);
-        let reason = "given on the command line";
-        for rule in &self.denies {
-            order = order.deny(&rule.name, reason, VerbSet::READING, rule.pattern(first));
-        }
-        for rule in &self.hides {
-            let pattern = rule.pattern(first);
-            order = match hiding {
-                Hiding::Hidden => order.hide(&rule.name, reason, pattern),
-                Hiding::Shown => order.deny(&rule.name, reason, VerbSet::READING, pattern),
-            };
         }
         self.excepts
             .iter()
@@ -210,6 +261,12 @@ impl Rule {
     }
 }
 
+fn is_bad_pattern(error: &Error) -> bool {
+    error
+        .refusal()
+        .is_some_and(|refusal| refusal.code == Code::BadPattern)
+}
+
 fn rules(option: &'static str, patterns: &[std::ffi::OsString]) -> Result<Vec<Rule>, ReachError> {
     let rule = |given: &std::ffi::OsString| {
         let pattern = given.as_bytes().to_vec();
@@ -231,7 +288,11 @@ fn rules(option: &'static str, patterns: &[std::ffi::OsString]) -> Result<Vec<Ru
         if name.len() > REASON_BYTES_MAX {
             return Err(refuse(format!("longer than {REASON_BYTES_MAX} bytes")));
         }
-        Ok(Rule { name, pattern })
+        Ok(Rule {
+            option,
+            name,
+            pattern,
+        })
     };
     patterns.iter().map(rule).collect()
 }

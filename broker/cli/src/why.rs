@@ -3,8 +3,8 @@
 use crate::args::{Form, WhyArguments};
 use crate::reach::{Broker, Ground, Hiding, ReachError, require_roots};
 use crate::say;
-use portcullis_client::{Error, ask};
-use portcullis_protocol::path::escape;
+use portcullis_client::ask;
+use portcullis_protocol::path::{RelPath, escape};
 use portcullis_protocol::refusal::Refusal;
 use portcullis_protocol::session::{Verdict, Why};
 use serde_json::{Value, json};
@@ -91,9 +91,8 @@ fn verdict(
     ground: &Ground,
     hiding: Hiding,
     question: &Why,
-) -> Result<Asked, Error> {
-    let order = ground.order("portcullis why", hiding);
-    let (minted, mut session) = broker.control.mint(&order)?;
+) -> Result<Asked, ReachError> {
+    let (minted, mut session) = ground.mint(broker, "portcullis why", hiding)?;
     let identity = session.whoami()?;
     let verdict = session.why(question)?;
     drop(session);
@@ -118,11 +117,12 @@ impl Answer {
                 let root = self.label(usize::from(binding.root.0));
                 let kind = binding.observation.kind.name();
                 say::out(format_args!("allowed: {verb} `{path}`"));
-                say::out(format_args!("  object: /{root}/{} ({kind})", binding.path));
-                let granted = self.label(usize::from(grant.root.0));
+                let object = place(&root, &binding.path);
+                say::out(format_args!("  object: {object} ({kind})"));
+                let granted = place(&self.label(usize::from(grant.root.0)), &grant.prefix);
                 say::out(format_args!(
-                    "  by: the grant of {} on /{granted}/{}",
-                    grant.verbs, grant.prefix
+                    "  by: the grant of {} on {granted}",
+                    grant.verbs
                 ));
             }
             Verdict::Refused(refusal) => match &self.truth {
@@ -167,6 +167,15 @@ impl Answer {
     fn label(&self, number: usize) -> String {
         let known = self.labels.get(number).cloned();
         known.unwrap_or_else(|| format!("#{number}"))
+    }
+}
+
+/// A path as the session understands it.
+fn place(label: &str, path: &RelPath) -> String {
+    if path.is_root() {
+        format!("/{label}")
+    } else {
+        format!("/{label}/{path}")
     }
 }
 

@@ -55,21 +55,23 @@ fn identity_text(identity: &Identity) -> Result<String, fmt::Error> {
         text,
         "\nrules that deny (--json has every pattern; rules that hide are not shown)"
     )?;
+    let names = denials.iter().map(|denial| denial.rule.name.as_str());
+    let width = names.map(|name| name.chars().count()).max().unwrap_or(0);
     let mut shown: Vec<(&Rule, VerbSet)> = Vec::new();
     for denial in denials {
         if !shown.contains(&(&denial.rule, denial.verbs)) {
             shown.push((&denial.rule, denial.verbs));
-            writeln!(text, "{}", rule_line(denial, denials))?;
+            writeln!(text, "{}", rule_line(denial, denials, width))?;
         }
     }
     Ok(text)
 }
 
-/// One rule, with the first few of its patterns.
-fn rule_line(one: &DenialView, all: &[DenialView]) -> String {
+/// One rule, with a few of its patterns: the simplest, which say most to a person.
+fn rule_line(one: &DenialView, all: &[DenialView], width: usize) -> String {
     const FEW: usize = 3;
     let same = |other: &&DenialView| (&other.rule, other.verbs) == (&one.rule, one.verbs);
-    let patterns: Vec<String> = all
+    let mut patterns: Vec<String> = all
         .iter()
         .filter(same)
         .map(|denial| match &denial.pattern {
@@ -77,6 +79,8 @@ fn rule_line(one: &DenialView, all: &[DenialView]) -> String {
             None => "one object".to_owned(),
         })
         .collect();
+    // The order within is kept.
+    patterns.sort_by_key(|pattern| pattern.contains(['{', '[', '…']));
     let more = match patterns.len().saturating_sub(FEW) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -84,7 +88,7 @@ fn rule_line(one: &DenialView, all: &[DenialView]) -> String {
     let first: Vec<&str> = patterns.iter().take(FEW).map(String::as_str).collect();
     let (name, reason, verbs) = (one.rule.name.as_str(), &one.rule.reason, one.verbs);
     format!(
-        "  {name:<21} {verbs} of {}{more}: {reason}",
+        "  {name:<width$} {verbs} of {}{more}: {reason}",
         first.join(", ")
     )
 }
@@ -232,12 +236,12 @@ mod tests {
         };
         let all = ["a", "b", "c\n", "d"].map(denial);
         assert_eq!(
-            rule_line(&all[0], &all),
-            "  builtin:ssh           read, search of a, b, c\\x0a and 1 more: keys"
+            rule_line(&all[0], &all, 12),
+            "  builtin:ssh  read, search of a, b, c\\x0a and 1 more: keys"
         );
         assert_eq!(
-            rule_line(&all[0], &all[..1]),
-            "  builtin:ssh           read, search of a: keys"
+            rule_line(&all[0], &all[..1], 11),
+            "  builtin:ssh read, search of a: keys"
         );
     }
 

@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_shown_name_can_be_given_back() {
-        let shown = portcullis_protocol::path::escape(b"bad-\xff\n\\");
+        let shown = escape(b"bad-\xff\n\\");
         let back = path(Spelling::Escaped, shown.as_bytes());
         assert_eq!(back, Some(b"bad-\xff\n\\".to_vec()));
         let place = Place::new(None, Spelling::Escaped);

@@ -15,7 +15,8 @@ fn it_says_in_words_that_this_host_can_confine() {
         assert!(found.is_some(), "{row}: {said:?}");
     }
     assert!(
-        said.out.ends_with("Sessions and workers can be confined on this host.\n"),
+        said.out
+            .ends_with("Sessions and workers can be confined on this host.\n"),
         "{said:?}"
     );
 }
@@ -45,5 +46,8 @@ fn without_a_gate_it_fails_and_says_which_part() {
         .into_iter()
         .find(|line| line.starts_with("missing session"));
     assert!(row.is_some_and(|row| row.contains("/none")), "{said:?}");
-    assert!(said.out.contains("`portcullis run` will refuse"), "{said:?}");
+    assert!(
+        said.out.contains("`portcullis run` will refuse"),
+        "{said:?}"
+    );
 }

@@ -37,7 +37,10 @@ fn what_cannot_be_found_is_127_and_what_cannot_be_executed_126() {
     ] {
         let said = Said::of(&mut place.worker(&["--workspace", "work"], &[command]));
         assert_eq!(said.code, code, "{said:?}");
-        assert!(said.err.starts_with("portcullis: nothing ran: "), "{said:?}");
+        assert!(
+            said.err.starts_with("portcullis: nothing ran: "),
+            "{said:?}"
+        );
         assert!(said.err.contains(command), "{said:?}");
     }
 }

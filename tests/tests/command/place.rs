@@ -1,6 +1,7 @@
 //! A directory to work in, executables to run, and what they said.
 
 use portcullis_tests::own;
+use std::fmt;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -117,7 +118,6 @@ impl Place {
 }
 
 /// What a command said, and how it ended.
-#[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: i32,
     pub(crate) raw: Vec<u8>,
@@ -178,6 +178,14 @@ impl Said {
             serde_json::from_str(line).unwrap_or_else(|_| panic!("no document: {line}: {self:?}"))
         };
         self.out.lines().map(document).collect()
+    }
+}
+
+impl fmt::Debug for Said {
+    /// Without the bytes, which the text repeats.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { code, out, err, .. } = self;
+        write!(f, "code {code}\nout: {out}\nerr: {err}")
     }
 }
 

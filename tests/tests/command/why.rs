@@ -43,7 +43,10 @@ fn what_is_hidden_is_told_to_the_person_only() {
     assert_eq!(said.code, 77, "{said:?}");
     let lines = said.lines();
     assert!(lines[0].starts_with("a worker is told: "), "{said:?}");
-    assert!(lines[0].ends_with("there is nothing of that name"), "{said:?}");
+    assert!(
+        lines[0].ends_with("there is nothing of that name"),
+        "{said:?}"
+    );
     assert_eq!(lines[1], "in truth: it is hidden by --hide hidden.*");
     let said = why(&place, &[&options[..], &["--json"]].concat());
     let document = &said.documents()[0];

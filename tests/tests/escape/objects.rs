@@ -42,7 +42,7 @@ fn no_type_and_no_permission_tells_that_a_hidden_object_exists() {
         .unwrap();
         let objects = ["closed", "tree", "pipe", "link"].map(|name| held(&inside.join(name)));
         for name in ["closed", "tree"] {
-            std::fs::set_permissions(inside.join(name), PermissionsExt::from_mode(0)).unwrap();
+            std::fs::set_permissions(inside.join(name), PermissionsExt::from_mode(0o000)).unwrap();
         }
         let mut opened = arena.session_with(|order, _| {
             objects
@@ -308,4 +308,3 @@ fn what_is_below_a_denied_or_hidden_directory_object_is_so_too() {
     assert_eq!(whole.listed(), [&b"renamed"[..], b"way"]);
     assert_eq!(whole.found(), Vec::<&[u8]>::new());
 }
-

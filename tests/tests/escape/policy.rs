@@ -7,9 +7,7 @@ use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{Detail, Statistics};
 use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_tests::hostile::{All, Arena, every};
-use portcullis_tests::{anywhere, os, own};
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use portcullis_tests::{anywhere, own};
 
 fn tallies(all: &All) -> [Statistics; 3] {
     [

@@ -1,13 +1,12 @@
 //! Denials compare names under folding and normalisation; grants compare bytes.
 
-use portcullis_client::{MintOrder, Pattern, ask};
+use portcullis_client::MintOrder;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::Code;
-use portcullis_protocol::session::{Detail, Statistics};
-use portcullis_protocol::verb::{Verb, VerbSet};
+use portcullis_protocol::session::Statistics;
+use portcullis_protocol::verb::VerbSet;
 use portcullis_tests::hostile::{All, Arena, every};
 use portcullis_tests::{anywhere, os, own};
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
 fn tallies(all: &All) -> [Statistics; 3] {
@@ -176,4 +175,3 @@ fn grants_match_bytes_and_nothing_else() {
         every(&mut session, path).refused_even_as_link(Code::NotGranted);
     }
 }
-

@@ -94,8 +94,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
     signals::block()?;
     let mut broker = Broker::start(arguments.reach.gate.as_deref())?;
     let ground = Ground::seal(&mut broker, &arguments.reach)?;
-    let order = ground.order("portcullis run", Hiding::Hidden);
-    let (minted, session) = broker.control.mint(&order).map_err(ReachError::from)?;
+    let (minted, session) = ground.mint(&mut broker, "portcullis run", Hiding::Hidden)?;
     let socket = socket_of(session)?;
     // Shutting this copy down later ends the session for every process that still holds it.
     let kept = rustix::io::fcntl_dupfd_cloexec(&socket, 3)?;

@@ -8,7 +8,7 @@ use crate::worker::Report;
 use portcullis_protocol::control::{Minted, Over, OverCause};
 use portcullis_protocol::ledger::{CageReport, RefusalNote, Tally};
 use portcullis_protocol::path::escape;
-use portcullis_protocol::refusal::Refusal;
+use portcullis_protocol::refusal::{Code, Refusal};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -48,7 +48,8 @@ impl Summary {
     pub(super) fn print(&self, ending: Ending) {
         match ending {
             Ending::Quiet => {}
-            Ending::Json => say::err(self.json()),
+            // A line of its own, also when the command did not end its last one.
+            Ending::Json => say::err(format_args!("\n{}", self.json())),
             Ending::Summary => self.print_lines(&self.lines()),
             Ending::Verbose => {
                 let mut lines = self.lines();
@@ -197,11 +198,18 @@ impl Summary {
 }
 
 fn done(tally: &Tally) -> String {
+    let of_files = tally
+        .stats
+        .saturating_add(tally.reads)
+        .saturating_add(tally.lists)
+        .saturating_add(tally.searches);
     let parts = [
         (tally.stats, "stat"),
         (tally.reads, "read"),
         (tally.lists, "list"),
         (tally.searches, "search"),
+        // So that the parts are the whole.
+        (tally.requests.saturating_sub(of_files), "other"),
     ];
     let parts: Vec<String> = parts
         .iter()
@@ -236,24 +244,30 @@ fn bytes(count: u64) -> String {
     counted(count, "byte")
 }
 
-/// The words of a refusal are the protocol's own; only the rule and the option that changes it are
-/// added here.
+/// The words of a refusal are the protocol's own, but for its remedy: that is told to workers, and
+/// who reads this has the command line.
 fn refusal_line(refused: &Refused<'_>) -> String {
     let note = refused.note;
-    let mut refusal = Refusal::new(note.code);
-    refusal.verb = note.verb;
-    refusal.object.clone_from(&note.object);
-    let text = refusal.to_string();
-    let mut line = text
-        .strip_prefix("nothing was changed: ")
-        .unwrap_or(&text)
-        .to_owned();
+    let text = Refusal::new(note.code).to_string();
+    let said = text.strip_prefix("nothing was changed: ").unwrap_or(&text);
+    let said = said.split("; ").next().unwrap_or(said);
+    let mut line = String::new();
+    if let Some(verb) = note.verb {
+        line.push_str(&format!("{verb} "));
+    }
+    if let Some(object) = &note.object {
+        line.push_str(&format!("`{}` ", escape(object.as_slice())));
+    }
+    line.push_str(&format!("refused: {said}"));
     if let Some(rule) = &note.rule {
         line.push_str(&format!(" (rule {rule}"));
         if rule.as_str().starts_with("builtin:") {
-            line.push_str(&format!("; here: --except {rule}"));
+            line.push_str(&format!("; to allow it: --except {rule}"));
         }
         line.push(')');
+    }
+    if matches!(note.code, Code::Escape | Code::NoSuchRoot) {
+        line.push_str(" (to allow it: --read its directory)");
     }
     match refused.times {
         1 => line,
