@@ -38,6 +38,11 @@ impl RelPath {
         Self(Vec::new())
     }
 
+    /// The root itself, with room for a path of `bytes` bytes to be pushed.
+    pub fn with_room(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
+    }
+
     /// Reads a path whose every component is a plain name.
     pub fn parse(bytes: &[u8]) -> Result<Self, NameError> {
         if bytes.len() > PATH_BYTES_MAX {

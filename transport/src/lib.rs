@@ -99,10 +99,11 @@ pub enum TransportError {
     Kernel(#[from] Errno),
 }
 
-/// Room for any frame, 64 bytes after the start of a page. The kernel copies up to eight times
-/// slower when source and destination differ by 1 to 31 bytes within a page, as they would for
-/// file content behind the head of a frame that begins at a page. Its pages are touched only as
-/// far as they are used.
+/// Room for any frame, in the middle of a page. The kernel copies up to eight times slower when
+/// source and destination differ by 1 to 31 bytes within a page; file content begins at a page in
+/// the page cache, and a little after the head of a frame in a socket. From the middle of a page
+/// neither is that near, whatever the length of the head. Its pages are touched only as far as
+/// they are used.
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -112,7 +113,7 @@ pub struct Buffer {
 
 impl Buffer {
     const PAGE: usize = 4096;
-    const AFTER: usize = 64;
+    const AFTER: usize = Self::PAGE / 2;
 
     /// Room for any frame.
     pub fn new() -> Self {

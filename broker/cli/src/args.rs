@@ -25,16 +25,18 @@ Examples:
   portcullis run --workspace . --runtime ~/.local/share/uv --env MODEL -- ./agent
 
 Roots: the first is the worker's default; `/LABEL/…` names one. The first workspace has the label
-`workspace`, every other root the name of its directory.
+`workspace`, every other root the name of its directory. A root that lies in another becomes a part
+of it, and loses its own name: with `--workspace app --read .` the files of app are in `/DIR/app`,
+and DIR is the default. That is said at the end, and by `portcullis why`.
 
 The worker starts in a private, empty directory, which is also its HOME and TMPDIR. It can read and
 execute /usr and the like, CMD itself and portcullis-tool; nothing else of the host, no network, no
 sockets. It finds its session in PORTCULLIS_SOCKET_FD. Modes, owners and times cannot be changed
 anywhere, not even in the private directory.
 
-Exit code: CMD's own; 128 and the signal's number when it was killed; 125 nothing ran, because it
-could not be confined or asked for something impossible; 126 CMD cannot be executed; 127 CMD was
-not found.";
+Exit code: CMD's own (1 for its 0 when output was lost); 128 and the signal's number when it was
+killed; 125 nothing ran, because it could not be confined or asked for something impossible; 126 CMD
+cannot be executed; 127 CMD was not found.";
 
 const WHY_EXAMPLES: &str = "\
 Examples:
@@ -143,7 +145,7 @@ pub(crate) struct RunOutput {
     /// End with the summary as JSON, on the last line of standard error
     #[arg(long)]
     json: bool,
-    /// End without a summary
+    /// End without a summary; troubles are still said
     #[arg(long, conflicts_with_all = ["json", "verbose"])]
     quiet: bool,
     /// Also say what is enforced, and what is not

@@ -25,14 +25,15 @@ pub(crate) struct Outlet {
     id: RequestId,
     scratch: Vec<u8>,
     room: Option<Buffer>,
-    running: Running,
+    /// Where its id stands while it streams; none for what is answered at once.
+    running: Option<Running>,
 }
 
 impl Outlet {
     pub(crate) fn new(
         endpoint: Arc<Endpoint<SessionSide>>,
         counters: Arc<Counters>,
-        running: Running,
+        running: Option<Running>,
         id: RequestId,
     ) -> Self {
         let cancelled = Arc::new(AtomicBool::new(false));
@@ -100,7 +101,9 @@ impl Outlet {
     /// Frees the request's id before its last frame is sent, because the worker may use the id
     /// again as soon as it has read that.
     fn release(&self) {
-        if let Ok(mut running) = self.running.lock() {
+        if let Some(running) = &self.running
+            && let Ok(mut running) = running.lock()
+        {
             let own = running
                 .get(&self.id)
                 .is_some_and(|flag| Arc::ptr_eq(flag, &self.cancelled));

@@ -95,7 +95,7 @@ pub(crate) fn resolve(session: &Session, admitted: Admitted<'_>) -> Result<Pinne
         root,
         parts,
     };
-    let mut path = plain(&asked.parts.steps).map_err(|error| asked.refuse(code_of_name(error)))?;
+    let mut path = plain(&asked.parts).map_err(|error| asked.refuse(code_of_name(error)))?;
     for _ in 0..RESOLVE_TRIES_MAX {
         let plain = match path.take() {
             Some(path) => {
@@ -131,9 +131,9 @@ pub(crate) fn resolve(session: &Session, admitted: Admitted<'_>) -> Result<Pinne
 }
 
 /// The path of a selector without `..`; none when it has some.
-fn plain(steps: &[Step<'_>]) -> Result<Option<RelPath>, NameError> {
-    let mut path = RelPath::root();
-    for step in steps {
+fn plain(parts: &AdmittedParts<'_>) -> Result<Option<RelPath>, NameError> {
+    let mut path = RelPath::with_room(parts.written.len());
+    for step in &parts.steps {
         match step {
             Step::Down(name) => path.push(name)?,
             Step::Up => return Ok(None),

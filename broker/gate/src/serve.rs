@@ -36,7 +36,7 @@ pub(crate) fn serve(
         outlet: Outlet::new(
             Arc::clone(&endpoint),
             Arc::clone(counters),
-            Arc::clone(&running),
+            None,
             RequestId::NONE,
         ),
         streams: Streams::new(
@@ -158,7 +158,7 @@ impl Conversation {
         let outlet = Outlet::new(
             Arc::clone(&self.endpoint),
             Arc::clone(&self.counters),
-            Arc::clone(&self.running),
+            Some(Arc::clone(&self.running)),
             id,
         );
         match self.streams.start(work, id, outlet) {

@@ -79,17 +79,20 @@ fn rule_line(one: &DenialView, all: &[DenialView], width: usize) -> String {
             None => "one object".to_owned(),
         })
         .collect();
-    // The order within is kept.
-    patterns.sort_by_key(|pattern| pattern.contains(['{', '[', '…']));
-    let more = match patterns.len().saturating_sub(FEW) {
+    let count = patterns.len();
+    let simple = |pattern: &String| !pattern.contains(['{', '[', '…']);
+    if patterns.iter().any(simple) {
+        patterns.retain(simple);
+    }
+    patterns.truncate(FEW);
+    let more = match count.saturating_sub(patterns.len()) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let first: Vec<&str> = patterns.iter().take(FEW).map(String::as_str).collect();
     let (name, reason, verbs) = (one.rule.name.as_str(), &one.rule.reason, one.verbs);
     format!(
         "  {name:<width$} {verbs} of {}{more}: {reason}",
-        first.join(", ")
+        patterns.join(", ")
     )
 }
 
@@ -242,6 +245,27 @@ mod tests {
         assert_eq!(
             rule_line(&all[0], &all[..1], 11),
             "  builtin:ssh read, search of a: keys"
+        );
+    }
+
+    #[test]
+    fn patterns_that_say_little_to_a_person_are_counted() {
+        let denial = |pattern: &str| DenialView {
+            rule: Rule {
+                name: Text::new("r").unwrap(),
+                reason: Text::new("why").unwrap(),
+            },
+            verbs: VerbSet::CONTENT,
+            pattern: Some(Bytes::new(pattern).unwrap()),
+        };
+        let all = ["{a,b}", "c"].map(denial);
+        assert_eq!(
+            rule_line(&all[0], &all, 1),
+            "  r read, search of c and 1 more: why"
+        );
+        assert_eq!(
+            rule_line(&all[0], &all[..1], 1),
+            "  r read, search of {a,b}: why"
         );
     }
 

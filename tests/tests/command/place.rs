@@ -64,6 +64,7 @@ impl Place {
             directory: temporary(),
             installed: Installed::shared(),
         };
+        std::fs::create_dir(place.at("tmp")).unwrap();
         place.write("work/README.md", "# title\nsecond line\nthird line\n");
         place.write("work/src/main.rs", "fn main() {\n    needle();\n}\n");
         place.write("work/src/lib.rs", "pub fn needle() {}\n");
@@ -94,6 +95,8 @@ impl Place {
     pub(crate) fn command(&self, name: &str) -> Command {
         let mut command = Command::new(self.installed.0.path().join(name));
         command.current_dir(self.directory.path());
+        // So that nothing is left behind by those that are killed.
+        command.env("TMPDIR", self.at("tmp"));
         command.stdin(Stdio::null());
         command
     }

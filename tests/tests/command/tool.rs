@@ -251,7 +251,7 @@ fn output_that_cannot_be_written_is_no_success() {
     let place = Place::new();
     // A worker cannot open /dev/full, so it gets it from the caller, relayed.
     let mut run = place.worker(
-        &["--workspace", "work"],
+        &["--workspace", "work", "--quiet"],
         &["portcullis-tool", "read", "README.md"],
     );
     run.stdout(
@@ -262,6 +262,7 @@ fn output_that_cannot_be_written_is_no_success() {
     );
     run.stderr(std::process::Stdio::piped());
     let said = Said::by(run.spawn().unwrap());
+    assert_eq!(said.code, 1, "{said:?}");
     assert!(
         said.err.contains("not all output was passed on"),
         "{said:?}"

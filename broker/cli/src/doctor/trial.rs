@@ -16,8 +16,8 @@ pub(super) fn session(gate: Option<&Path>) -> Row {
         Ok(cage) => (
             State::Ok,
             format!(
-                "served; its gate is caged: landlock ABI {} with {} rule(s), seccomp {}, \
-                 capabilities {:#x}, user {}, {} of {} attempts refused",
+                "served; its gate is caged: landlock ABI {} with {} rules, seccomp mode {}, \
+                 capabilities {:#x}, user {}, {} of {} attempts to get out refused",
                 cage.landlock_abi,
                 cage.landlock_rules,
                 cage.seccomp_mode,
@@ -64,7 +64,7 @@ pub(super) fn worker() -> Row {
             State::Ok,
             format!(
                 "confined: landlock ABI {} with {} rules, seccomp with {} instructions, \
-                 capabilities {:#x}, {} attempts refused",
+                 capabilities {:#x}, {} attempts to get out refused",
                 report.landlock_abi,
                 report.landlock_rules,
                 report.seccomp_instructions,

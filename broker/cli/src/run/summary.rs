@@ -47,7 +47,8 @@ impl Summary {
     /// Writes it to standard error.
     pub(super) fn print(&self, ending: Ending) {
         match ending {
-            Ending::Quiet => {}
+            // Something that did not work is not a summary.
+            Ending::Quiet => self.print_lines(&self.troubles),
             // A line of its own, also when the command did not end its last one.
             Ending::Json => say::err(format_args!("\n{}", self.json())),
             Ending::Summary => self.print_lines(&self.lines()),

@@ -131,7 +131,8 @@ pub enum Keys {
 /// How a command ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its exit code, or 128 and the number of the signal that killed it.
+    /// Its exit code, or 128 and the number of the signal that killed it. 1 when it ended with 0
+    /// and its output could not all be passed on: what is lost is no success.
     pub code: u8,
     /// What went wrong in passing on its output, or in cleaning up after it; for people.
     pub troubles: Vec<String>,
@@ -163,7 +164,8 @@ impl Running {
     pub fn wait(mut self) -> std::io::Result<Ended> {
         let status = self.child.wait()?;
         let mut troubles = Vec::new();
-        if let Err(error) = self.relays.finish() {
+        let passed = self.relays.finish();
+        if let Err(error) = passed {
             troubles.push(format!("not all output was passed on: {error}"));
         }
         let place = self.private.inside().display().to_string();
@@ -171,6 +173,7 @@ impl Running {
             troubles.push(format!("the private directory {place} is left: {error}"));
         }
         let code = match (status.code(), status.signal()) {
+            (Some(0), _) if passed.is_err() => 1,
             (Some(code), _) => code,
             (None, Some(signal)) => 128 + signal,
             (None, None) => i32::from(NOT_CONFINED),

@@ -32,6 +32,37 @@ pub(super) struct Patterns {
     name_globs: Vec<LazyGlob>,
     /// Globs of a whole path from `/`.
     path_globs: Vec<LazyGlob>,
+    /// First bytes of what is in `names` and `paths`, and of what is in `extensions`: most names
+    /// of a tree are told apart by it without being hashed.
+    first: FirstBytes,
+    first_of_extensions: FirstBytes,
+}
+
+/// A set of first bytes.
+#[derive(Debug, Default)]
+struct FirstBytes([u64; 4]);
+
+impl FirstBytes {
+    fn add(&mut self, bytes: &[u8]) {
+        if let Some((word, bit)) = Self::place(bytes)
+            && let Some(word) = self.0.get_mut(word)
+        {
+            *word |= bit;
+        }
+    }
+
+    fn may_have(&self, bytes: &[u8]) -> bool {
+        match Self::place(bytes) {
+            Some((word, bit)) => self.0.get(word).is_some_and(|word| word & bit != 0),
+            None => true,
+        }
+    }
+
+    /// None for the empty string, which is never told apart.
+    fn place(bytes: &[u8]) -> Option<(usize, u64)> {
+        let first = *bytes.first()?;
+        Some((usize::from(first / 64), 1 << (first % 64)))
+    }
 }
 
 /// A path without metacharacters.
@@ -81,7 +112,10 @@ impl Patterns {
         let plain = !bytes.iter().any(|b| META.contains(b));
         let slash = bytes.contains(&b'/');
         match anchor.map(|anchor| fold(anchor.as_bytes()).into_owned()) {
-            None if !slash && plain => self.names.entry(bytes).or_default().push(denial),
+            None if !slash && plain => {
+                self.first.add(&bytes);
+                self.names.entry(bytes).or_default().push(denial);
+            }
             None if !slash => self.add_name_glob(denial, &bytes)?,
             None if plain => self.add_path(denial, Begins::Anywhere, bytes),
             None => self.add_path_glob(denial, &format!("**/{}", text(&bytes)?))?,
@@ -102,6 +136,7 @@ impl Patterns {
         if let [b'*', b'.', extension @ ..] = bytes
             && !extension.iter().any(|b| META.contains(b) || *b == b'.')
         {
+            self.first_of_extensions.add(extension);
             self.extensions
                 .entry(extension.to_vec())
                 .or_default()
@@ -123,6 +158,7 @@ impl Patterns {
             .next()
             .unwrap_or_default()
             .to_vec();
+        self.first.add(&last);
         self.paths.entry(last).or_default().push(WholePath {
             denial,
             begins,
@@ -132,16 +168,20 @@ impl Patterns {
 
     /// Adds to `hits` the denials whose pattern matches the object `name` at `path`, both folded.
     pub(super) fn find(&self, name: &[u8], path: &[u8], hits: &mut Vec<usize>) {
-        if let Some(found) = self.names.get(name) {
-            hits.extend_from_slice(found);
+        if self.first.may_have(name) {
+            if let Some(found) = self.names.get(name) {
+                hits.extend_from_slice(found);
+            }
+            if let Some(found) = self.paths.get(name) {
+                hits.extend(found.iter().filter(|p| p.is(path)).map(|p| p.denial));
+            }
         }
         if let Some(dot) = memchr::memrchr(b'.', name)
-            && let Some(found) = name.get(dot + 1..).and_then(|e| self.extensions.get(e))
+            && let Some(extension) = name.get(dot + 1..)
+            && self.first_of_extensions.may_have(extension)
+            && let Some(found) = self.extensions.get(extension)
         {
             hits.extend_from_slice(found);
-        }
-        if let Some(found) = self.paths.get(name) {
-            hits.extend(found.iter().filter(|p| p.is(path)).map(|p| p.denial));
         }
         hits.extend(
             self.name_globs
