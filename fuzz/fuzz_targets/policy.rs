@@ -77,7 +77,7 @@ impl World {
             expires_ms: None,
         })
         .ok()?;
-        Policy::compile(&authority).ok()
+        Policy::compile(&std::sync::Arc::new(authority)).ok()
     }
 
     fn check(&self) {

@@ -135,7 +135,7 @@ pub struct Tally {
     pub searches: u64,
     /// Refusals.
     pub refused: u64,
-    /// Content sent, in bytes.
+    /// Content of files sent, in bytes: of reads, and the lines of searches.
     pub bytes: u64,
 }
 

@@ -4,6 +4,7 @@ use crate::cage::{self, CageError};
 use crate::counters::Counters;
 use crate::serve::serve;
 use crate::session::{Session, SetupError};
+use crate::sys;
 use portcullis_protocol::bounded::Text;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{Command, Event, Fault};
@@ -26,7 +27,7 @@ enum GateError {
     Setup(TransportError),
     #[error("the setup is malformed")]
     Malformed,
-    #[error("session: {0}")]
+    #[error(transparent)]
     Session(#[from] SetupError),
     #[error("session socket: {0}")]
     Socket(TransportError),
@@ -40,7 +41,7 @@ enum GateError {
 /// order, 1 when it could not be served; what went wrong is said on the ledger, never on a
 /// terminal.
 pub fn main() -> ExitCode {
-    if crate::sys::cage::close_inherited().is_err() {
+    if sys::cage::close_inherited().is_err() {
         return ExitCode::FAILURE;
     }
     let Ok(socket) = rustix::io::fcntl_dupfd_cloexec(std::io::stdin().as_fd(), 3) else {
@@ -106,6 +107,7 @@ fn run(ledger: Endpoint<GateSide>) -> Result<(), ()> {
         }
     };
     drop(subtrees);
+    sys::cage::give_memory_back();
     let ready = Event::Ready(caged.report().clone());
     ledger
         .send(&mut Vec::new(), RequestId::NONE, &ready, &[])

@@ -75,6 +75,11 @@ impl Outlet {
         }
     }
 
+    /// Counts content that is sent inside a reply instead of behind it.
+    pub(crate) fn count_content(&self, bytes: usize) {
+        self.counters.content(bytes);
+    }
+
     /// Counts a refusal that is told as a part of a larger answer.
     pub(crate) fn note(&self, refusal: &Refusal) {
         self.counters.refusal(refusal);

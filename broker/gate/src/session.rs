@@ -10,6 +10,7 @@ use portcullis_protocol::session::{Incarnation, Limits, SessionId};
 use portcullis_protocol::view::RootIndex;
 use rustix::io::Errno;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 /// One session.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub(crate) struct Session {
     pub(crate) id: SessionId,
     pub(crate) incarnation: Incarnation,
     pub(crate) limits: Limits,
-    pub(crate) authority: Authority,
+    pub(crate) authority: Arc<Authority>,
     pub(crate) policy: Policy,
     roots: Vec<OwnedFd>,
     pub(crate) opening: Opening,
@@ -49,7 +50,8 @@ pub(crate) enum SetupError {
 impl Session {
     /// Takes the authority and one descriptor for each of its roots, in order.
     pub(crate) fn new(setup: Setup, roots: Vec<OwnedFd>) -> Result<Self, SetupError> {
-        let wanted = setup.authority.parts().roots.len();
+        let authority = Arc::new(setup.authority);
+        let wanted = authority.parts().roots.len();
         if roots.len() != wanted {
             return Err(SetupError::Descriptors {
                 descriptors: roots.len(),
@@ -62,11 +64,11 @@ impl Session {
             Opening::Direct
         };
         Ok(Self {
-            policy: Policy::compile(&setup.authority)?,
+            policy: Policy::compile(&authority)?,
             id: setup.session,
             incarnation: setup.incarnation,
             limits: setup.limits,
-            authority: setup.authority,
+            authority,
             roots,
             opening,
         })

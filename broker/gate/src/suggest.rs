@@ -68,7 +68,7 @@ fn alike(session: &Session, selector: &Selector) -> Option<Vec<u8>> {
                 found.push(named.name.to_vec());
             }
         }
-        if seen < NAMES_MAX && found.len() < 2 {
+        if seen <= NAMES_MAX && found.len() < 2 {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
@@ -76,8 +76,9 @@ fn alike(session: &Session, selector: &Selector) -> Option<Vec<u8>> {
     })
     .ok()?;
     match found.as_slice() {
-        [_] => found.pop(),
-        [] | [_, ..] => None,
+        // In a directory that was not looked at to its end there may be a second one.
+        [_] if seen <= NAMES_MAX => found.pop(),
+        [..] => None,
     }
 }
 

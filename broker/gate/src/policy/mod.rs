@@ -14,6 +14,7 @@ use portcullis_protocol::refusal::Rule;
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::RootIndex;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What the denials say of one object and one verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub enum Judgement<'a> {
 /// The denials of one authority. Immutable; shared by threads without a lock.
 #[derive(Debug)]
 pub struct Policy {
-    denials: Vec<Denial>,
+    authority: Arc<Authority>,
     patterns: Patterns,
     /// Objects by device and inode.
     objects: HashMap<(u64, u64), Vec<usize>>,
@@ -46,8 +47,8 @@ pub struct Place {
 
 impl Policy {
     /// Compiles the denials of `authority`.
-    pub fn compile(authority: &Authority) -> Result<Self, PatternError> {
-        let denials = authority.parts().denials.clone();
+    pub fn compile(authority: &Arc<Authority>) -> Result<Self, PatternError> {
+        let denials = &authority.parts().denials;
         let mut objects: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
         let mut patterns = Patterns::default();
         for (n, denial) in denials.iter().enumerate() {
@@ -61,7 +62,7 @@ impl Policy {
             }
         }
         let mut policy = Self {
-            denials,
+            authority: Arc::clone(authority),
             patterns,
             objects,
             roots: Vec::new(),
@@ -148,9 +149,13 @@ impl Policy {
         !self.objects.is_empty()
     }
 
+    fn denials(&self) -> &[Denial] {
+        &self.authority.parts().denials
+    }
+
     fn strongest(&self, hits: &[usize], verb: Verb) -> Judgement<'_> {
         let mut judgement = Judgement::Clear;
-        for denial in hits.iter().filter_map(|n| self.denials.get(*n)) {
+        for denial in hits.iter().filter_map(|n| self.denials().get(*n)) {
             match denial.effect {
                 Effect::Hide => return Judgement::Hidden,
                 Effect::Deny if denial.verbs.has(verb) && judgement == Judgement::Clear => {

@@ -54,6 +54,18 @@ pub fn close_inherited() -> Result<(), Errno> {
     }
 }
 
+/// Gives heap memory that is not in use back to the system: setting up needs several times what a
+/// session keeps.
+pub fn give_memory_back() {
+    // SAFETY: the call takes a number and touches only the allocator's own free memory, under its
+    // own locks. No safe call exists: std has no interface to the allocator's free lists. The
+    // result only says whether anything was given back.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Limits one resource of this process, softly and hard. Cannot be raised again without a
 /// capability.
 pub fn limit(resource: rustix::process::Resource, to: u64) -> Result<(), Errno> {

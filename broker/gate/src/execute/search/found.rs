@@ -130,7 +130,10 @@ impl<'a> Collector<'a> {
     fn push(&mut self, found: Found) -> Result<(), Gone> {
         self.bytes += match &found {
             Found::File { path } | Found::Count { path, .. } => path.as_bytes().len() + 32,
-            Found::Line(line) => line.text.as_slice().len() + 48,
+            Found::Line(line) => {
+                self.outlet.count_content(line.text.as_slice().len());
+                line.text.as_slice().len() + 48
+            }
         };
         self.waiting.push(found);
         if self.bytes >= STREAM_FRAME_BYTES {
