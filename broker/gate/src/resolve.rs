@@ -208,7 +208,8 @@ impl Asked<'_> {
         if self.session.policy.denies_objects() {
             self.judge_objects(path)?;
         }
-        open_judged(self.session, self.root, path, self.purpose()).map_err(|e| self.stop(e))
+        open_judged(self.session, self.root, path, self.purpose())
+            .map_err(|errno| self.stop_at(path, errno))
     }
 
     /// Opens a path to look at it, a link as a link.
@@ -231,7 +232,9 @@ impl Asked<'_> {
         let mut prefix = RelPath::root();
         let mut names = path.names();
         loop {
-            let (_, observed) = self.look(&prefix).map_err(|errno| self.stop(errno))?;
+            let (_, observed) = self
+                .look(&prefix)
+                .map_err(|errno| self.stop_at(&prefix, errno))?;
             self.judge_object(&observed)?;
             match names.next() {
                 Some(name) => {
@@ -242,6 +245,37 @@ impl Asked<'_> {
                 None => return Ok(()),
             }
         }
+    }
+
+    /// What an errno at `path` means: beyond a subvolume nothing is told but the crossing.
+    fn stop_at(&self, path: &RelPath, errno: Errno) -> Stop {
+        if self.crosses(path) {
+            self.refuse(Code::MountCrossing).into()
+        } else {
+            self.stop(errno)
+        }
+    }
+
+    /// Whether a directory on the way is of another device although no mount lies between, as a
+    /// btrfs subvolume is. Looked at only when an open failed; what opens is judged by `bind`.
+    fn crosses(&self, path: &RelPath) -> bool {
+        let Some(sole) = self.session.sole_device(self.parts.root) else {
+            return false;
+        };
+        let mut prefix = RelPath::root();
+        for name in path.names() {
+            let Some((_, observed)) = prefix
+                .push(name)
+                .ok()
+                .and_then(|()| self.look(&prefix).ok())
+            else {
+                return false;
+            };
+            if rustix::fs::makedev(observed.stx_dev_major, observed.stx_dev_minor) != sole {
+                return true;
+            }
+        }
+        false
     }
 
     /// What an errno of this stage means. The only place that decides it.

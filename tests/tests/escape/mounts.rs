@@ -192,7 +192,7 @@ fn row_43_a_subvolume_below_the_root_is_another_file_system() {
             );
         let (_, mut session) = arena.control.mint(&order).unwrap();
         every(&mut session, "plain").is_file("plain", "inside\n");
-        for path in ["sub", "sub/file"] {
+        for path in ["sub", "sub/file", "sub/missing", "sub/file/x"] {
             every(&mut session, path).refused(Code::MountCrossing);
         }
         let whole = every(&mut session, ".");

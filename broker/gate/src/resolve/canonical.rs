@@ -115,7 +115,7 @@ impl Search<'_> {
         {
             return refusal.into();
         }
-        self.asked.stop(errno)
+        self.asked.stop_at(&self.path, errno)
     }
 
     /// Replaces a link by the steps of its text.
