@@ -85,6 +85,14 @@ impl<S: Side> Link<S> {
         }
     }
 
+    /// Sends many frames at once.
+    pub(crate) fn send_many(&mut self, messages: &[(RequestId, S::Sends)]) -> Result<(), Error> {
+        self.check()?;
+        self.endpoint
+            .send_many(messages)
+            .map_err(|error| self.failed(error))
+    }
+
     /// Sends one frame with descriptors.
     pub(crate) fn send_with(
         &mut self,

@@ -16,7 +16,7 @@ struct Waiting {
     id: RequestId,
     /// Which of the reads.
     index: usize,
-    /// Its size in the socket.
+    /// Its size in the socket, at most.
     bytes: usize,
     weight: Weight,
     order: Order,
@@ -34,13 +34,17 @@ impl Session {
         let mut waiting: Vec<Waiting> = Vec::new();
         let mut unsent: VecDeque<(usize, &Read)> = reads.iter().enumerate().collect();
         loop {
+            let mut batch = Vec::new();
             while let Some((index, read)) = unsent.pop_front() {
                 if !has_room(&waiting, read, &limits) {
                     unsent.push_front((index, read));
                     break;
                 }
-                waiting.push(self.put(index, read)?);
+                let one = self.prepare(index, read);
+                batch.push((one.id, Request::Read(read.clone())));
+                waiting.push(one);
             }
+            self.send_many(&batch)?;
             if waiting.is_empty() {
                 break;
             }
@@ -54,18 +58,15 @@ impl Session {
         all.ok_or_else(|| self.wire.violated(Violation::WrongKind))
     }
 
-    fn put(&mut self, index: usize, read: &Read) -> Result<Waiting, Error> {
-        let id = self.wire.fresh_id();
-        let bytes = self.send(id, &Request::Read(read.clone()), &[])?;
-        let files = read.selectors.as_slice().len();
-        Ok(Waiting {
-            id,
+    fn prepare(&mut self, index: usize, read: &Read) -> Waiting {
+        Waiting {
+            id: self.wire.fresh_id(),
             index,
-            bytes,
+            bytes: size_at_most(read),
             weight: Weight::of(read),
-            order: Order::new(files),
+            order: Order::new(read.selectors.as_slice().len()),
             assembly: Assembly::new(read),
-        })
+        }
     }
 
     /// Takes one frame; gives an answer when that was its last.

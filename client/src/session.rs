@@ -161,6 +161,17 @@ impl Session {
         Ok(id)
     }
 
+    /// Sends many requests at once, each under its id.
+    pub(crate) fn send_many(&mut self, requests: &[(RequestId, Request)]) -> Result<(), Error> {
+        let sent = self.wire.link.send_many(requests);
+        match sent {
+            Err(error) if *error.code() == ErrorCode::Closed(None) => {
+                Err(self.wire.last_words(&mut self.buffer, error))
+            }
+            Ok(()) | Err(_) => sent,
+        }
+    }
+
     /// Sends one request under this id; gives its size.
     pub(crate) fn send(
         &mut self,

@@ -76,9 +76,16 @@ impl Bare {
 
     /// [`DEPTH`] small reads at once.
     pub fn pipelined(&mut self, buffer: &mut Buffer) {
-        for _ in 0..DEPTH {
-            self.ask(Call::Small);
-        }
+        let (_, request) = self
+            .requests
+            .iter()
+            .find(|(of, _)| *of == Call::Small)
+            .unwrap();
+        let request = request.clone();
+        let all: Vec<_> = (0..DEPTH)
+            .map(|_| (self.fresh(), request.clone()))
+            .collect();
+        self.endpoint.send_many(&all).unwrap();
         for _ in 0..DEPTH {
             self.take(Call::Small, buffer);
         }
