@@ -1,6 +1,6 @@
 //! One attack on one tree, what a client asks meanwhile, and what must come of it.
 
-use crate::tally::Tally;
+use crate::drive::{Asks, drive};
 use crate::tally::{self, Tally};
 use portcullis_client::Session;
 use portcullis_client::protocol::verb::VerbSet;
