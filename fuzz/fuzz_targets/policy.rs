@@ -100,8 +100,8 @@ impl World {
                 assert!(strength(after) >= strength(before), "{verb} {path}");
             }
             for (device, inode) in (0..2).flat_map(|d| (0..4).map(move |i| (d, i))) {
-                let before = fewer.judge_object(device, inode, verb);
-                let after = more.judge_object(device, inode, verb);
+                let before = fewer.judge_object((device, inode), verb);
+                let after = more.judge_object((device, inode), verb);
                 assert!(
                     strength(after) >= strength(before),
                     "{verb} {device} {inode}"
@@ -117,7 +117,7 @@ impl World {
         let applies = denial.effect == Effect::Hide || denial.verbs.has(verb);
         let here = match &denial.target {
             DenialTarget::Object { device, inode } => {
-                let judgement = policy.judge_object(*device, *inode, verb);
+                let judgement = policy.judge_object((*device, *inode), verb);
                 assert!(!applies || judgement != Judgement::Clear);
                 return;
             }
