@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 
-const QUIET: [&str; 3] = ["--workspace", "work", "--quiet"];
+const QUIET: [&str; 3] = ["--workspace", "repo", "--quiet"];
 
 #[test]
 fn the_commands_own_code_is_passed_through() {
@@ -33,9 +33,9 @@ fn what_cannot_be_found_is_127_and_what_cannot_be_executed_126() {
         ("no-such-command", 127),
         ("./none", 127),
         ("./plain", 126),
-        ("./work", 126),
+        ("./repo", 126),
     ] {
-        let said = Said::of(&mut place.worker(&["--workspace", "work"], &[command]));
+        let said = Said::of(&mut place.worker(&["--workspace", "repo"], &[command]));
         assert_eq!(said.code, code, "{said:?}");
         assert!(
             said.err.starts_with("portcullis: nothing ran: "),
@@ -51,13 +51,13 @@ fn what_cannot_be_asked_for_is_125_and_nothing_runs() {
     for options in [
         &[][..],
         &["--workspace", "none"],
-        &["--workspace", "work/README.md"],
-        &["--workspace", "work", "--gate", "none"],
-        &["--workspace", "work", "--except", "no-such-rule"],
-        &["--workspace", "work", "--runtime", "/"],
-        &["--workspace", "work", "--runtime", "none"],
-        &["--workspace", "work", "--env", "A=b"],
-        &["--workspace", "work", "--no-such-option"],
+        &["--workspace", "repo/README.md"],
+        &["--workspace", "repo", "--gate", "none"],
+        &["--workspace", "repo", "--except", "no-such-rule"],
+        &["--workspace", "repo", "--runtime", "/"],
+        &["--workspace", "repo", "--runtime", "none"],
+        &["--workspace", "repo", "--env", "A=b"],
+        &["--workspace", "repo", "--no-such-option"],
     ] {
         let said = Said::of(&mut place.worker(options, &["echo", "ran"]));
         assert_eq!(said.code, 125, "{options:?} {said:?}");
@@ -69,8 +69,8 @@ fn what_cannot_be_asked_for_is_125_and_nothing_runs() {
 #[test]
 fn a_broker_that_is_no_gate_is_125_and_nothing_runs() {
     let place = Place::new();
-    for gate in ["/usr/bin/true", "/bin/cat", "work/README.md"] {
-        let options = ["--workspace", "work", "--gate", gate];
+    for gate in ["/usr/bin/true", "/bin/cat", "repo/README.md"] {
+        let options = ["--workspace", "repo", "--gate", gate];
         let said = Said::of(&mut place.worker(&options, &["echo", "ran"]));
         assert_eq!((said.code, said.out.as_str()), (125, ""), "{said:?}");
         assert!(said.err.contains("nothing"), "{said:?}");

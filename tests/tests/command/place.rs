@@ -1,4 +1,4 @@
-//! A directory to work in, executables to run, and what they said.
+//! A directory to repo in, executables to run, and what they said.
 
 use portcullis_tests::own;
 use std::fmt;
@@ -51,25 +51,25 @@ fn temporary() -> tempfile::TempDir {
         .unwrap()
 }
 
-/// A directory with `work`, which is granted, and `outside`, which is not.
+/// A directory with `repo`, which is granted, and `outside`, which is not.
 pub(crate) struct Place {
     directory: tempfile::TempDir,
     installed: Arc<Installed>,
 }
 
 impl Place {
-    /// With a few files in `work`.
+    /// With a few files in `repo`.
     pub(crate) fn new() -> Self {
         let place = Self {
             directory: temporary(),
             installed: Installed::shared(),
         };
         std::fs::create_dir(place.at("tmp")).unwrap();
-        place.write("work/README.md", "# title\nsecond line\nthird line\n");
-        place.write("work/src/main.rs", "fn main() {\n    needle();\n}\n");
-        place.write("work/src/lib.rs", "pub fn needle() {}\n");
-        place.write("work/.env", "KEY=secret-value\n");
-        place.write("work/hidden.txt", "hidden-value\n");
+        place.write("repo/README.md", "# title\nsecond line\nthird line\n");
+        place.write("repo/src/main.rs", "fn main() {\n    needle();\n}\n");
+        place.write("repo/src/lib.rs", "pub fn needle() {}\n");
+        place.write("repo/.env", "KEY=secret-value\n");
+        place.write("repo/hidden.txt", "hidden-value\n");
         place.write("outside/secret", "outside-value\n");
         place
     }
@@ -113,9 +113,9 @@ impl Place {
         run
     }
 
-    /// A script of a shell as a worker whose workspace is `work`.
+    /// A script of a shell as a worker whose workspace is `repo`.
     pub(crate) fn script(&self, options: &[&str], script: &str) -> Said {
-        let options = [&["--workspace", "work"], options].concat();
+        let options = [&["--workspace", "repo"], options].concat();
         Said::of(&mut self.worker(&options, &["bash", "-c", script]))
     }
 }

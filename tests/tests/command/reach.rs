@@ -10,8 +10,8 @@ fn with_roots() -> Place {
     let place = Place::new();
     place.write("docs/guide.md", "guide\n");
     place.write("more/docs/other.md", "other\n");
-    place.write("work/services/a/main.c", "int a;\n");
-    place.write("work/services/b/main.c", "int b;\n");
+    place.write("repo/services/a/main.c", "int a;\n");
+    place.write("repo/services/b/main.c", "int b;\n");
     place
 }
 
@@ -20,7 +20,7 @@ fn further_roots_are_named_after_their_directories() {
     let place = with_roots();
     let options = [
         "--workspace",
-        "work",
+        "repo",
         "--read",
         "docs",
         "--read",
@@ -64,7 +64,7 @@ fn a_host_path_beneath_a_root_works_and_one_beside_it_does_not() {
         guide.display(),
         place.at("outside/secret").display()
     );
-    let options = ["--workspace", "work", "--read", "docs", "--quiet"];
+    let options = ["--workspace", "repo", "--read", "docs", "--quiet"];
     let said = run(&place, &options, &script);
     assert_eq!(said.lines(), ["guide", "77"], "{said:?}");
 }
@@ -72,18 +72,18 @@ fn a_host_path_beneath_a_root_works_and_one_beside_it_does_not() {
 #[test]
 fn a_workspace_inside_what_is_read_works_and_is_told() {
     let place = with_roots();
-    let options = ["--workspace", "work/services/a", "--read", "work"];
+    let options = ["--workspace", "repo/services/a", "--read", "repo"];
     let said = run(
         &place,
         &options,
-        "portcullis-tool read /work/services/a/main.c /work/README.md --head 1 2>&1; echo $?
+        "portcullis-tool read /repo/services/a/main.c /repo/README.md --head 1 2>&1; echo $?
          portcullis-tool whoami",
     );
     assert!(said.out.contains("int a;\n"), "{said:?}");
     assert!(said.out.contains("# title\n0\n"), "{said:?}");
     assert!(
         said.err.contains(
-            "root `workspace` lies in root `work`: it is /work/services/a in the session"
+            "root `workspace` lies in root `repo`: it is /repo/services/a in the session"
         ),
         "{said:?}"
     );
@@ -94,22 +94,22 @@ fn rules_of_a_workspace_inside_what_is_read_still_begin_at_the_workspace() {
     let place = with_roots();
     let options = [
         "--workspace",
-        "work/services/a",
+        "repo/services/a",
         "--read",
-        "work",
+        "repo",
         "--deny",
         "./main.c",
         "--quiet",
     ];
     let said = run(&place, &options, "true");
     assert_eq!(said.code, 125, "{said:?}");
-    place.write("work/services/a/x/y", "denied\n");
-    place.write("work/x/y", "served\n");
+    place.write("repo/services/a/x/y", "denied\n");
+    place.write("repo/x/y", "served\n");
     let options = [
         "--workspace",
-        "work/services/a",
+        "repo/services/a",
         "--read",
-        "work",
+        "repo",
         "--deny",
         "x/y",
         "--quiet",
@@ -117,8 +117,8 @@ fn rules_of_a_workspace_inside_what_is_read_still_begin_at_the_workspace() {
     let said = run(
         &place,
         &options,
-        "portcullis-tool read /work/services/a/x/y 2>/dev/null; echo $?
-         portcullis-tool read /work/x/y; echo $?",
+        "portcullis-tool read /repo/services/a/x/y 2>/dev/null; echo $?
+         portcullis-tool read /repo/x/y; echo $?",
     );
     assert_eq!(said.lines(), ["77", "served", "0"], "{said:?}");
 }
@@ -128,7 +128,7 @@ fn a_pattern_that_cannot_be_used_is_named_and_nothing_runs() {
     let place = with_roots();
     for option in ["--deny", "--hide"] {
         for pattern in ["[", "a{b", "", "/a", "../a", "a/./b", "a//b"] {
-            let options = ["--workspace", "work", option, pattern];
+            let options = ["--workspace", "repo", option, pattern];
             let said = run(&place, &options, "echo ran");
             assert_eq!((said.code, said.out.as_str()), (125, ""), "{said:?}");
             assert!(
@@ -144,7 +144,7 @@ fn a_pattern_that_cannot_be_used_is_named_and_nothing_runs() {
 #[test]
 fn an_exception_takes_one_builtin_rule_away() {
     let place = with_roots();
-    place.write("work/id_rsa", "private key\n");
+    place.write("repo/id_rsa", "private key\n");
     let said = place.script(&["--json"], "portcullis-tool read .env 2>/dev/null");
     let rule = said.document()["refusals"][0]["rule"]
         .as_str()
@@ -165,7 +165,7 @@ fn an_exception_takes_one_builtin_rule_away() {
 fn rules_cover_what_is_below_and_every_spelling() {
     let place = with_roots();
     let options = ["--deny", "services/a", "--hide", "*.key", "--quiet"];
-    place.write("work/services/b/x.key", "key\n");
+    place.write("repo/services/b/x.key", "key\n");
     let said = place.script(
         &options,
         "portcullis-tool read services/a/main.c; echo $?
@@ -190,7 +190,7 @@ fn rules_cover_what_is_below_and_every_spelling() {
 #[test]
 fn the_same_directory_twice_is_one_root() {
     let place = with_roots();
-    let options = ["--workspace", "work", "--read", "work/../work", "--json"];
+    let options = ["--workspace", "repo", "--read", "repo/../repo", "--json"];
     let said = run(&place, &options, "portcullis-tool read README.md --head 1");
     assert_eq!((said.code, said.out.as_str()), (0, "# title\n"), "{said:?}");
 }

@@ -44,9 +44,9 @@ fn a_path_outside_is_an_escape_and_the_remedy_is_named() {
 #[test]
 fn a_link_out_is_refused_without_saying_where_it_leads() {
     let place = Place::new();
-    symlink(place.at("outside/secret"), place.at("work/absolute")).unwrap();
-    symlink("../outside/secret", place.at("work/relative")).unwrap();
-    symlink("../outside", place.at("work/directory")).unwrap();
+    symlink(place.at("outside/secret"), place.at("repo/absolute")).unwrap();
+    symlink("../outside/secret", place.at("repo/relative")).unwrap();
+    symlink("../outside", place.at("repo/directory")).unwrap();
     for path in ["absolute", "relative", "directory/secret"] {
         let (code, line) = refused(&place, &[], &format!("read {path}"));
         assert_eq!(code, 77, "{line}");
@@ -58,7 +58,7 @@ fn a_link_out_is_refused_without_saying_where_it_leads() {
             "{line}"
         );
     }
-    symlink("README.md", place.at("work/inside")).unwrap();
+    symlink("README.md", place.at("repo/inside")).unwrap();
     let said = place.script(&["--quiet"], "portcullis-tool read inside --head 1");
     assert_eq!((said.code, said.out.as_str()), (0, "# title\n"));
 }
@@ -67,7 +67,7 @@ fn a_link_out_is_refused_without_saying_where_it_leads() {
 fn a_fifo_is_refused_at_once_whether_it_is_named_or_met() {
     let place = Place::new();
     let mode = Mode::from_raw_mode(0o600);
-    rustix::fs::mknodat(CWD, place.at("work/pipe"), FileType::Fifo, mode, 0).unwrap();
+    rustix::fs::mknodat(CWD, place.at("repo/pipe"), FileType::Fifo, mode, 0).unwrap();
     for (verb, more) in [("read", ""), ("search needle", "")] {
         let (code, line) = refused(&place, &[], &format!("{verb} pipe{more}"));
         assert_eq!(code, 1, "{line}");

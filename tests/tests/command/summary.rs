@@ -120,7 +120,7 @@ fn quiet_is_silent_and_verbose_says_what_is_enforced() {
 #[test]
 fn a_root_that_the_worker_reads_directly_is_told() {
     let place = Place::new();
-    let options = ["--workspace", "work", "--runtime", "work/src"];
+    let options = ["--workspace", "repo", "--runtime", "repo/src"];
     let said = Said::of(&mut place.worker(&options, &["true"]));
     assert_eq!(said.code, 0, "{said:?}");
     assert!(

@@ -141,7 +141,7 @@ fn every_line_of_json_is_a_document_with_its_kind() {
 #[test]
 fn a_name_that_was_shown_can_be_given_back() {
     let place = Place::new();
-    let raw = b"work/odd/bad-\xff\n\\x\x1b[31m \xe2\x80\xae";
+    let raw = b"repo/odd/bad-\xff\n\\x\x1b[31m \xe2\x80\xae";
     place.write(OsStr::from_bytes(raw), "odd content\n");
     let said = ask(
         &place,
@@ -168,9 +168,9 @@ fn a_name_that_was_shown_can_be_given_back() {
 #[test]
 fn names_for_programs_are_raw_and_end_in_zero() {
     let place = Place::new();
-    let raw = b"work/odd/a\xff\nb";
+    let raw = b"repo/odd/a\xff\nb";
     place.write(OsStr::from_bytes(raw), "odd\n");
-    place.write("work/odd/plain", "plain\n");
+    place.write("repo/odd/plain", "plain\n");
     let said = ask(&place, "portcullis-tool list odd -0");
     assert_eq!(said.raw, b"odd/a\xff\nb\0odd/plain\0", "{said:?}");
     let said = ask(
@@ -184,7 +184,7 @@ fn names_for_programs_are_raw_and_end_in_zero() {
 fn a_cut_listing_names_a_cursor_that_goes_on() {
     let place = Place::new();
     for n in 0..25 {
-        place.write(format!("work/many/{n:02}"), "");
+        place.write(format!("repo/many/{n:02}"), "");
     }
     let script = "list() { portcullis-tool list many --limit 10 \"$@\" 2>err; }
         list; for n in {1..9}; do
@@ -210,7 +210,7 @@ fn a_cut_listing_names_a_cursor_that_goes_on() {
 #[test]
 fn a_search_that_is_cut_says_so() {
     let place = Place::new();
-    place.write("work/many", "match\n".repeat(100));
+    place.write("repo/many", "match\n".repeat(100));
     let said = ask(&place, "portcullis-tool search match --limit 10");
     assert_eq!(said.lines().len(), 10);
     assert!(said.err.contains("the answer is cut (limit)"), "{said:?}");
@@ -225,7 +225,7 @@ fn a_search_that_is_cut_says_so() {
 #[test]
 fn a_reader_that_leaves_is_no_failure() {
     let place = Place::new();
-    place.write("work/big", "0123456789abcdef".repeat(1 << 18));
+    place.write("repo/big", "0123456789abcdef".repeat(1 << 18));
     for tool in [
         "read big",
         "read big --number",
@@ -251,7 +251,7 @@ fn output_that_cannot_be_written_is_no_success() {
     let place = Place::new();
     // A worker cannot open /dev/full, so it gets it from the caller, relayed.
     let mut run = place.worker(
-        &["--workspace", "work", "--quiet"],
+        &["--workspace", "repo", "--quiet"],
         &["portcullis-tool", "read", "README.md"],
     );
     run.stdout(
@@ -274,7 +274,7 @@ fn digests_and_surveys_are_said_beside_the_content() {
     let place = Place::new();
     let said = ask(&place, "portcullis-tool read README.md --digest --head 1");
     assert_eq!(said.out, "# title\n");
-    let content = std::fs::read(place.at("work/README.md")).unwrap();
+    let content = std::fs::read(place.at("repo/README.md")).unwrap();
     let digest = blake3::hash(&content).to_hex();
     assert!(said.err.contains(&format!("blake3 {digest}")), "{said:?}");
     assert!(said.err.contains("3 lines (3 LF, 0 CRLF"), "{said:?}");

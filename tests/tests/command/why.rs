@@ -4,7 +4,7 @@ use crate::place::{Place, Said};
 use serde_json::Value;
 
 fn why(place: &Place, arguments: &[&str]) -> Said {
-    place.portcullis(&[&["why"], arguments, &["--workspace", "work"]].concat())
+    place.portcullis(&[&["why"], arguments, &["--workspace", "repo"]].concat())
 }
 
 #[test]

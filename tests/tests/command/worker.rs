@@ -7,12 +7,12 @@ use std::path::Path;
 #[test]
 fn the_tree_is_reached_through_the_session_alone() {
     let place = Place::new();
-    let file = place.at("work/README.md");
+    let file = place.at("repo/README.md");
     let script = format!(
         "cat {path}; echo cat $?; (: < {path}); echo open $?; (: > {path}); echo write $?; \
          rm -f {path}; echo rm $?; ls {tree}; echo ls $?; portcullis-tool read README.md --head 1",
         path = file.display(),
-        tree = place.at("work").display()
+        tree = place.at("repo").display()
     );
     let said = place.script(&["--quiet"], &script);
     assert_eq!(
@@ -63,7 +63,7 @@ fn there_is_no_network() {
 fn the_environment_is_what_was_named() {
     let place = Place::new();
     let names = |options: &[&str]| {
-        let options = [&["--workspace", "work", "--quiet"], options].concat();
+        let options = [&["--workspace", "repo", "--quiet"], options].concat();
         let mut run = place.worker(&options, &["env"]);
         run.env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
@@ -111,7 +111,7 @@ fn only_the_standard_descriptors_and_the_session_are_open() {
     // The caller has others, of files that it may read.
     let script = "exec 5</etc/passwd 77</etc/passwd; for n in 5 77; do true <&$n || exit 9; done
         exec \"$@\"";
-    let run = place.worker(&["--workspace", "work", "--quiet"], &["bash", "-c", probe]);
+    let run = place.worker(&["--workspace", "repo", "--quiet"], &["bash", "-c", probe]);
     let mut bash = std::process::Command::new("bash");
     bash.args(["-c", script, "bash"])
         .arg(run.get_program())
@@ -129,7 +129,7 @@ fn files_given_as_standard_streams_are_relayed_and_not_handed_over() {
     let place = Place::new();
     place.write("input", "from a file\n");
     let mut run = place.worker(
-        &["--workspace", "work", "--quiet"],
+        &["--workspace", "repo", "--quiet"],
         &[
             "bash",
             "-c",
@@ -184,7 +184,7 @@ fn a_process_left_behind_loses_the_session() {
 #[test]
 fn tools_share_the_session_one_after_the_other_and_at_once() {
     let place = Place::new();
-    place.write("work/big", "0123456789abcdef".repeat(1 << 16));
+    place.write("repo/big", "0123456789abcdef".repeat(1 << 16));
     let script = "for n in {1..8}; do portcullis-tool read big > $n & done
         for n in {1..8}; do portcullis-tool search needle -c > s$n & done
         portcullis-tool list >/dev/null; wait
@@ -223,7 +223,7 @@ fn a_command_with_a_directory_runs_and_its_directory_stays_closed() {
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(agent, mode).unwrap();
     let run = |options: &[&str]| {
-        let options = [&["--workspace", "work", "--quiet"], options].concat();
+        let options = [&["--workspace", "repo", "--quiet"], options].concat();
         Said::of(&mut place.worker(&options, &["bin/agent"]))
     };
     let said = run(&[]);
