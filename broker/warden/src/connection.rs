@@ -6,7 +6,7 @@ use crate::root::SealedRoot;
 use crate::shared::Shared;
 use crate::socket::{ReceiveError, Received, Socket};
 use portcullis_protocol::VERSION;
-use portcullis_protocol::authority::{Authority, RootId};
+use portcullis_protocol::authority::{Authority, AuthorityId, RootId};
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::control::{
     self, Answer, Ended, Merged, Minted, Order, Over, Running, Sealed, StatusReport, Welcome,
@@ -102,7 +102,7 @@ struct Connection {
 }
 
 struct Session {
-    authority: Authority,
+    authority: Kept,
     stage: Stage,
     /// Dropped to end it.
     stop: Option<oneshot::Sender<Infallible>>,
@@ -118,6 +118,30 @@ enum Stage {
     Running {
         gate: u32,
     },
+}
+
+/// The authority of a running session, encoded: a thousand of them are kept for the one order in
+/// a while that must stay within one.
+struct Kept {
+    id: AuthorityId,
+    encoded: Box<[u8]>,
+}
+
+impl Kept {
+    fn of(authority: &Authority) -> Result<Self, Refusal> {
+        let encoded = postcard::to_extend(authority, Vec::new())
+            .map_err(|_| Refusal::new(Code::BadAuthority))?
+            .into_boxed_slice();
+        Ok(Self {
+            id: authority.id(),
+            encoded,
+        })
+    }
+
+    /// The same authority, sealed anew from its own bytes.
+    fn open(&self) -> Result<Authority, Refusal> {
+        postcard::from_bytes(&self.encoded).map_err(|_| Refusal::new(Code::BadAuthority))
+    }
 }
 
 impl Connection {
@@ -256,7 +280,9 @@ impl Connection {
             .map(|parent| self.running(parent))
             .transpose()?;
         let refused = |error: MintError| error.refusal();
-        let composed = mint::compose(order, &self.roots, within, objects).map_err(refused)?;
+        let composed =
+            mint::compose(order, &self.roots, within.as_ref(), objects).map_err(refused)?;
+        let kept = Kept::of(&composed.authority)?;
         let run_as = mint::run_as(&composed.roots).map_err(refused)?;
         let slots = Arc::clone(&self.shared.slots);
         let slot = slots.try_acquire_owned().map_err(|_| {
@@ -268,7 +294,7 @@ impl Connection {
             Arc::clone(&self.shared),
             gate::Session {
                 id: session,
-                authority: composed.authority.clone(),
+                authority: composed.authority,
                 roots: composed.roots,
                 run_as,
                 slot,
@@ -284,7 +310,7 @@ impl Connection {
         self.sessions.insert(
             session,
             Session {
-                authority: composed.authority,
+                authority: kept,
                 stage: Stage::Minting {
                     order: id,
                     merged: composed.merged,
@@ -297,13 +323,13 @@ impl Connection {
     }
 
     /// The authority of a session of this connection.
-    fn running(&self, session: SessionId) -> Result<&Authority, Refusal> {
+    fn running(&self, session: SessionId) -> Result<Authority, Refusal> {
         match self.sessions.get(&session) {
             Some(Session {
                 authority,
                 stage: Stage::Running { .. },
                 ..
-            }) => Ok(authority),
+            }) => authority.open(),
             Some(_) | None => Err(Refusal::new(Code::UnknownSession)),
         }
     }
@@ -366,7 +392,7 @@ impl Connection {
         gate: u32,
     ) -> Result<(), Closed> {
         let session = self.sessions.get_mut(&id).ok_or(Closed)?;
-        let authority = session.authority.id();
+        let authority = session.authority.id;
         let stage = std::mem::replace(&mut session.stage, Stage::Running { gate });
         let Stage::Minting { order, merged } = stage else {
             return Err(Closed);

@@ -33,9 +33,12 @@ pub fn this_process(core: usize) {
     put(getpid(), core);
 }
 
-/// Puts the first thread of another process there.
+/// Puts the first thread of another process there. One that has ended needs no place.
 pub fn put(process: Pid, core: usize) {
     let mut one = CpuSet::new();
     one.set(core);
-    sched_setaffinity(Some(process), &one).unwrap();
+    match sched_setaffinity(Some(process), &one) {
+        Ok(()) | Err(rustix::io::Errno::SRCH) => {}
+        Err(error) => panic!("{process:?} cannot be put on core {core}: {error}"),
+    }
 }
