@@ -64,7 +64,7 @@ pub(crate) fn answer(
 }
 
 /// Answers a read of one file at once if the part asked for is short; else gives back the bound
-/// file, for [`answer_bound`] on a stream.
+/// file, for [`execute::read_bound`] on a stream.
 pub(crate) fn answer_short(
     session: &Session,
     ask: &Read,
@@ -78,11 +78,6 @@ pub(crate) fn answer_short(
         Ok(bound) => Ok(Some(bound)),
         Err(refusal) => outlet.refuse(&refusal).map(|()| None),
     }
-}
-
-/// Answers a read whose one file is bound.
-pub(crate) fn answer_bound(ask: &Read, bound: Bound, outlet: &mut Outlet) -> Result<(), Gone> {
-    execute::read_bound(ask, bound, outlet)
 }
 
 /// The same as [`reach`], through a link in the last component.

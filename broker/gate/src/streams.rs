@@ -4,6 +4,7 @@
 //! limit of streams runs at once; a further one is refused, never queued.
 
 use crate::bind::Bound;
+use crate::execute;
 use crate::outlet::{Gone, Outlet, Running};
 use crate::pipeline;
 use crate::session::Session;
@@ -125,9 +126,7 @@ impl Streams {
                     let Job { work, mut outlet } = job;
                     let answered = match work {
                         Work::Request(request) => pipeline::answer(&session, &request, &mut outlet),
-                        Work::Bound(read, bound) => {
-                            pipeline::answer_bound(&read, bound, &mut outlet)
-                        }
+                        Work::Bound(read, bound) => execute::read_bound(&read, bound, &mut outlet),
                     };
                     if let Err(Gone) = answered {
                         // Wakes the main loop, which ends the session.

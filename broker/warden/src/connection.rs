@@ -1,12 +1,13 @@
 //! One control peer: its roots, its sessions, and the answers to its orders.
 
 use crate::gate;
+use crate::kept::Kept;
 use crate::mint::{self, MintError, Roots};
 use crate::root::SealedRoot;
 use crate::shared::Shared;
 use crate::socket::{ReceiveError, Received, Socket};
 use portcullis_protocol::VERSION;
-use portcullis_protocol::authority::{Authority, AuthorityId, RootId};
+use portcullis_protocol::authority::{Authority, RootId};
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::control::{
     self, Answer, Ended, Merged, Minted, Order, Over, Running, Sealed, StatusReport, Welcome,
@@ -118,30 +119,6 @@ enum Stage {
     Running {
         gate: u32,
     },
-}
-
-/// The authority of a running session, encoded: a thousand of them are kept for the one order in
-/// a while that must stay within one.
-struct Kept {
-    id: AuthorityId,
-    encoded: Box<[u8]>,
-}
-
-impl Kept {
-    fn of(authority: &Authority) -> Result<Self, Refusal> {
-        let encoded = postcard::to_extend(authority, Vec::new())
-            .map_err(|_| Refusal::new(Code::BadAuthority))?
-            .into_boxed_slice();
-        Ok(Self {
-            id: authority.id(),
-            encoded,
-        })
-    }
-
-    /// The same authority, sealed anew from its own bytes.
-    fn open(&self) -> Result<Authority, Refusal> {
-        postcard::from_bytes(&self.encoded).map_err(|_| Refusal::new(Code::BadAuthority))
-    }
 }
 
 impl Connection {
@@ -392,7 +369,7 @@ impl Connection {
         gate: u32,
     ) -> Result<(), Closed> {
         let session = self.sessions.get_mut(&id).ok_or(Closed)?;
-        let authority = session.authority.id;
+        let authority = session.authority.id();
         let stage = std::mem::replace(&mut session.stage, Stage::Running { gate });
         let Stage::Minting { order, merged } = stage else {
             return Err(Closed);

@@ -21,6 +21,7 @@ mod builtin;
 mod config;
 mod connection;
 mod gate;
+mod kept;
 mod mint;
 mod overlap;
 mod root;
