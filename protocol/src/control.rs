@@ -3,9 +3,10 @@
 use crate::authority::{AuthorityId, Effect, RootId, RootIdentity, Scope};
 use crate::bounded::{Bytes, Few, Text};
 use crate::frame::messages;
-use crate::ledger::{CageReport, RefusalNote, Tally};
+use crate::ledger::{CageReport, Finish, ReceiptId, RefusalNote, Tally};
 use crate::limits::{
-    DENIALS_MAX, GRANTS_MAX, PATH_BYTES_MAX, PATTERN_BYTES_MAX, REASON_BYTES_MAX, ROOTS_MAX,
+    DENIALS_MAX, GRANTS_MAX, LOG_PAGE_MAX, PATH_BYTES_MAX, PATTERN_BYTES_MAX, REASON_BYTES_MAX,
+    ROOTS_MAX, RUNS_PAGE_MAX,
 };
 use crate::path::{Label, RelPath};
 use crate::refusal::Refusal;
@@ -28,12 +29,22 @@ messages! {
         4 = Unseal(Unseal),
         /// What is going on?
         5 = Status(Status),
+        /// Which runs are on record?
+        6 = Runs(Runs),
+        /// What did a run change?
+        7 = Log(Log),
+        /// What did one effect change, line by line?
+        8 = Diff(Diff),
+        /// Do the records hold together?
+        9 = Verify(Verify),
+        /// Take no further connection, and end when the last one has closed.
+        10 = Drain(Drain),
     }
 }
 
 messages! {
     /// Warden to runtime.
-    pub enum Answer: tag 0x44, canonical false, content [] {
+    pub enum Answer: tag 0x44, canonical false, content [Diff] {
         /// Answers `Hello`.
         0 = Welcome(Welcome),
         /// Nothing happened, and why.
@@ -48,6 +59,16 @@ messages! {
         5 = Status(StatusReport),
         /// A session is over; belongs to no request.
         6 = Over(Over),
+        /// Answers `Runs`.
+        7 = Runs(RunsPage),
+        /// Answers `Log`.
+        8 = Log(LogPage),
+        /// Answers `Diff`, the difference behind it.
+        9 = Diff(DiffText),
+        /// Answers `Verify`.
+        10 = Verified(Verified),
+        /// Answers `Drain`.
+        11 = Draining(Draining),
     }
 }
 
@@ -62,6 +83,11 @@ pub struct Hello {
     pub client: Text<64>,
 }
 
+/// Which of two executables is newer: when its file was last modified, in milliseconds since
+/// 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Build(pub u64);
+
 /// The warden's hello.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
@@ -69,6 +95,19 @@ pub struct Welcome {
     pub version: u16,
     /// This broker.
     pub incarnation: Incarnation,
+    /// How new its executable is.
+    pub build: Build,
+    /// Whether it shares its state and locks with other runtimes of its user.
+    pub sharing: Sharing,
+}
+
+/// Whom a warden serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Sharing {
+    /// Every runtime of its user.
+    User,
+    /// The process it is embedded in.
+    Embedded,
 }
 
 /// Seals a root. With it comes one descriptor, opened for reading, of the directory: having it
@@ -172,6 +211,8 @@ pub struct Minted {
     pub session: SessionId,
     /// Its authority.
     pub authority: AuthorityId,
+    /// The run it belongs to: all sessions of one connection are one.
+    pub run: RunId,
     /// Roots that lay inside others and became subtrees of them, for the runtime to show.
     pub merged: Few<Merged, ROOTS_MAX>,
     /// The cage its gate is in, as the gate observed it.
@@ -257,4 +298,146 @@ pub enum OverCause {
     Revoked,
     /// The gate died.
     GateDied,
+}
+
+/// A run: the sessions of one control connection. Unique in one state of a broker, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RunId(pub u64);
+
+/// Asks for the runs on record, the latest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Runs {
+    /// Only runs before this one; none begins with the latest.
+    pub before: Option<RunId>,
+}
+
+/// Runs, the latest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunsPage {
+    /// The runs. Fewer than the page holds means that there are no more.
+    pub runs: Few<RunRecord, RUNS_PAGE_MAX>,
+}
+
+/// A run on record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Its number.
+    pub run: RunId,
+    /// The runtime's own name for the first request it served.
+    pub request: Text<REASON_BYTES_MAX>,
+    /// The end user on whose behalf it acted.
+    pub owner: Text<REASON_BYTES_MAX>,
+    /// When it began, in milliseconds since 1970.
+    pub began_ms: u64,
+    /// When its connection closed; none while it runs, or when its broker died.
+    pub ended_ms: Option<u64>,
+    /// Sessions it had.
+    pub sessions: u32,
+    /// Receipts by outcome.
+    pub done: u64,
+    /// Nothing was changed.
+    pub failed: u64,
+    /// It is not known what was changed.
+    pub uncertain: u64,
+    /// Effects that were begun and are not settled.
+    pub open: u64,
+}
+
+/// Asks for the receipts of a run, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Log {
+    /// The run.
+    pub run: RunId,
+    /// Only receipts after this number; 0 begins with the first.
+    pub after: u64,
+}
+
+/// Receipts of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogPage {
+    /// The receipts, as many as fit. None means that there are no more.
+    pub receipts: Few<Receipt, LOG_PAGE_MAX>,
+}
+
+/// A receipt on record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Its number and its link in its session's chain.
+    pub id: ReceiptId,
+    /// The session, unique in one life of the broker.
+    pub session: SessionId,
+    /// When it was written, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// Who said how it ended.
+    pub witness: Witness,
+    /// How it ended.
+    pub end: Finish,
+    /// The labels of its session's roots, by index.
+    pub roots: Few<Label, ROOTS_MAX>,
+    /// Bytes of its difference that are kept.
+    pub diff_bytes: u32,
+}
+
+/// Who said how an effect ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Witness {
+    /// The gate that made it.
+    Gate,
+    /// A gate that looked afterwards, because the one that made it died.
+    Observer,
+    /// Nobody could look; only what was intended is known.
+    Nobody,
+}
+
+impl Witness {
+    /// Its name, as commands spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gate => "gate",
+            Self::Observer => "observer",
+            Self::Nobody => "nobody",
+        }
+    }
+}
+
+/// Asks for the difference one effect made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diff {
+    /// The number of its receipt.
+    pub receipt: u64,
+}
+
+/// The difference one effect made is behind this, as a unified diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffText {
+    /// Bytes of it that were not kept.
+    pub cut: u64,
+}
+
+/// Asks whether the records hold together: every chain, and the chain of their heads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verify {}
+
+/// What the records say of themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verified {
+    /// Sessions looked at.
+    pub sessions: u64,
+    /// Receipts looked at.
+    pub receipts: u64,
+    /// Effects that were begun and have no receipt yet.
+    pub open: u64,
+    /// The first thing that does not hold; none when all does.
+    pub broken: Option<Text<REASON_BYTES_MAX>>,
+}
+
+/// Asks the warden to end when it is no longer needed, so that a newer one can take its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drain {}
+
+/// The warden takes no further connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draining {
+    /// Connections it still serves, this one included.
+    pub connections: u32,
 }

@@ -2,12 +2,15 @@
 //! untrusted: same codec, same limits.
 
 use crate::authority::Authority;
-use crate::bounded::{Bytes, Text};
+use crate::bounded::{Bytes, Few, Text};
 use crate::frame::messages;
-use crate::limits::{PATH_BYTES_MAX, REASON_BYTES_MAX};
-use crate::refusal::Code;
-use crate::session::{Incarnation, Limits, SessionId};
+use crate::limits::{NAME_BYTES_MAX, PATH_BYTES_MAX, REASON_BYTES_MAX};
+use crate::refusal::{Code, Refusal};
+use crate::session::{
+    Deletion, Guarantee, Incarnation, Limits, Outcome, SessionId, TOUCHED_MAX, Touched,
+};
 use crate::verb::Verb;
+use crate::view::{Digest, ObjectId, PathState};
 use serde::{Deserialize, Serialize};
 
 /// Refusals of one session that are told one by one; the rest is counted.
@@ -19,12 +22,18 @@ messages! {
         /// First message: what to be. With it come the session socket, then one descriptor for
         /// each root of the authority, in order.
         0 = Setup(Setup),
+        /// Answers `Begin` and `Amend`: the locks are held and the intent is in the journal.
+        1 = Begun(Begun),
+        /// Answers `Begin` and `Amend`: nothing is held and nothing may be changed.
+        2 = NotBegun(Refusal),
+        /// Answers `Finish`: the receipt is written.
+        3 = Receipted(ReceiptId),
     }
 }
 
 messages! {
     /// Gate to warden.
-    pub enum Event: tag 0x4d, canonical true, content [] {
+    pub enum Event: tag 0x4d, canonical true, content [Finish] {
         /// The gate is caged and serves.
         0 = Ready(CageReport),
         /// A request was refused; at most [`NOTES_MAX`] of these.
@@ -33,6 +42,16 @@ messages! {
         2 = Finished(Finished),
         /// The gate could not be caged, or broke; last message.
         3 = Fault(Fault),
+        /// Asks for the locks of an effect and writes its intent. A gate has one effect at a time.
+        4 = Begin(Begin),
+        /// Replaces the intent of the effect that is begun; same names, same locks.
+        5 = Amend(Intent),
+        /// Gives the locks back while the effect goes on where no name leads. Has no answer.
+        6 = Unlock(Unlock),
+        /// Ends the effect that is begun; the difference behind it.
+        7 = Finish(Finish),
+        /// An observer's only word after `Ready`: what is there now; last message.
+        8 = Seen(Seen),
     }
 }
 
@@ -49,6 +68,18 @@ pub struct Setup {
     pub limits: Limits,
     /// The user and group to become before anything else; none stays as it is.
     pub run_as: Option<RunAs>,
+    /// What it is for.
+    pub duty: Duty,
+}
+
+/// What a gate is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Duty {
+    /// To serve a session, whose socket comes first among the descriptors.
+    Serve,
+    /// To look at what became of an effect whose gate is gone. No session socket comes with it,
+    /// and its cage lets it change nothing.
+    Observe(Intent),
 }
 
 /// A user and group. Supplementary groups are always dropped.
@@ -133,6 +164,8 @@ pub struct Tally {
     pub lists: u64,
     /// `search` requests.
     pub searches: u64,
+    /// Change sets, dry runs included.
+    pub changes: u64,
     /// Refusals.
     pub refused: u64,
     /// Content of files sent, in bytes: of reads, and the lines of searches.
@@ -165,4 +198,129 @@ pub struct Fault {
     pub code: Code,
     /// What went wrong, for the runtime; may name host objects.
     pub what: Text<REASON_BYTES_MAX>,
+}
+
+/// A receipt, unique in one state of a broker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ReceiptId {
+    /// Number in the state, from 1; never reused.
+    pub number: u64,
+    /// The link of its session's chain that it is.
+    pub chain: Digest,
+}
+
+/// A name that hides from everyone: a leading dot, the broker's own mark, and 128 random bits.
+/// Known to the journal before it is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Temporary(pub [u8; 16]);
+
+impl Temporary {
+    /// What every such name begins with.
+    pub const PREFIX: &str = ".portcullis-";
+
+    /// The name.
+    pub fn name(self) -> String {
+        use std::fmt::Write as _;
+        let mut name = Self::PREFIX.to_owned();
+        for byte in self.0 {
+            // Writing to a string does not fail.
+            write!(name, "{byte:02x}").unwrap_or_default();
+        }
+        name
+    }
+
+    /// Whether `name` has this form, in any letter case: no request may name it, no listing
+    /// shows it.
+    pub fn is_one(name: &[u8]) -> bool {
+        let Some((mark, bits)) = name.split_at_checked(Self::PREFIX.len()) else {
+            return false;
+        };
+        mark.eq_ignore_ascii_case(Self::PREFIX.as_bytes())
+            && bits.len() == 32
+            && bits.iter().all(u8::is_ascii_hexdigit)
+    }
+}
+
+/// How an effect holds the trees it works in. Two that only share exclude each other by names;
+/// an exclusive one is alone on the file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TreeLock {
+    /// Names are changed below directories that stay where they are.
+    Shared,
+    /// A directory gets another place, so that every path through it does.
+    Exclusive,
+}
+
+/// Asks for locks and announces an effect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begin {
+    /// How the trees are held, each known by its file system.
+    pub tree: TreeLock,
+    /// What will be done.
+    pub intent: Intent,
+}
+
+/// What an effect will do, so that a stranger who looks afterwards can tell whether it did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    /// Every name it touches.
+    pub steps: Few<Step, TOUCHED_MAX>,
+    /// blake3 of the request as it came, its content included.
+    pub request: Digest,
+}
+
+/// One name an effect touches. Locked by parent and name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// The directory the name is in. For one that is still to be made, the nearest that exists.
+    pub parent: ObjectId,
+    /// The name in it.
+    pub name: Bytes<NAME_BYTES_MAX>,
+    /// What is done, before and after.
+    pub touched: Touched,
+    /// Where the new or the displaced object may be found meanwhile, in the same directory.
+    pub temporary: Option<Temporary>,
+    /// For deletions, what is deleted.
+    pub deletion: Option<Deletion>,
+}
+
+/// The effect may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begun {}
+
+/// Gives back the locks of the effect that is begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unlock {}
+
+/// How an effect ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finish {
+    /// How.
+    pub outcome: Outcome,
+    /// How sure it is that nothing of anybody else was lost.
+    pub guarantee: Guarantee,
+    /// Every name, with what is there now.
+    pub touched: Few<Touched, TOUCHED_MAX>,
+    /// Why it is not done.
+    pub refusal: Option<Refusal>,
+    /// Temporaries that could not be removed.
+    pub left: u32,
+    /// Bytes of the difference that did not fit behind this.
+    pub diff_cut: u64,
+}
+
+/// What an observer saw: for each step of the intent, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// One for each step.
+    pub steps: Few<SeenStep, TOUCHED_MAX>,
+}
+
+/// What is there of one step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenStep {
+    /// At its name.
+    pub now: PathState,
+    /// At its temporary name; absent where it has none.
+    pub temporary: PathState,
 }

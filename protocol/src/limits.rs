@@ -80,3 +80,36 @@ pub const RESOLVE_TRIES_MAX: usize = 16;
 pub const DESCRIPTORS_MAX: usize = 253;
 /// Sessions one warden serves at once.
 pub const SESSIONS_MAX: usize = 4096;
+
+/// Changes in one change set, and objects one of them may touch together.
+pub const CHANGES_MAX: usize = 256;
+/// Replacements in one edit.
+pub const REPLACEMENTS_MAX: usize = 256;
+/// Lines that lead to one replacement.
+pub const ANCHORS_MAX: usize = 8;
+/// Largest file a worker may write, and most one session may have uploaded and not committed, in
+/// bytes.
+pub const WRITE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// Largest file an edit reads and writes, in bytes: both versions are held in memory.
+pub const EDIT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Uploads one session may have open.
+pub const UPLOADS_MAX: usize = 256;
+/// Directories one change may make on the way to its object.
+pub const PARENTS_MAX: usize = 64;
+/// Entries below a directory that is moved or deleted whole: each is judged before.
+pub const TREE_ENTRIES_MAX: u64 = 1_000_000;
+/// Deepest directory below one that is moved or deleted whole.
+pub const TREE_DEPTH_MAX: u32 = 1024;
+/// How long an effect waits for the locks it needs, in milliseconds.
+pub const LOCK_WAIT_MS_MAX: u32 = 30_000;
+/// How long a gate may hold locks, in milliseconds; then it is ended and its effect settled.
+pub const LOCK_HOLD_MS_MAX: u32 = 60_000;
+/// Encoded size of one effect (its intent, or its end) in bytes, so that it fits every frame that
+/// tells of it.
+pub const EFFECT_BYTES_MAX: usize = 96 * 1024;
+/// Bytes of the difference kept with one receipt; what is cut is counted.
+pub const DIFF_BYTES_MAX: usize = CONTENT_BYTES_MAX;
+/// Receipts in one page of a log.
+pub const LOG_PAGE_MAX: usize = 32;
+/// Runs in one page of a list of runs.
+pub const RUNS_PAGE_MAX: usize = 128;

@@ -5,6 +5,7 @@ use crate::bounded::{Bytes, Text};
 use crate::limits::{PATH_BYTES_MAX, REASON_BYTES_MAX};
 use crate::path::escape;
 use crate::verb::Verb;
+use crate::view::Stamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -73,6 +74,34 @@ pub enum Code {
     BadAuthority,
     /// The gate could not be started or its cage is not whole; nothing was minted.
     NotConfined,
+    /// There is something of that name already.
+    Exists,
+    /// The object is not in the version the request expects; its version now comes with this.
+    Conflict,
+    /// The directory is not empty.
+    NotEmpty,
+    /// Another process has the file open for writing.
+    Busy,
+    /// The file has other names, which the change would reach or leave behind.
+    HardLinked,
+    /// The owner, group, access list or attributes of the file cannot be kept by a replacement.
+    Unkept,
+    /// The text to replace does not occur, or not as often as expected; the note says how often.
+    NotUnique,
+    /// Two changes of one set concern the same object or name.
+    Collision,
+    /// More bytes, files or uploads than the session may use.
+    OutOfBudget,
+    /// The file system or the quota has no room.
+    DiskFull,
+    /// The file system, or the object, cannot be changed.
+    ReadOnly,
+    /// The broker cannot record the change, so it was not begun.
+    NoLedger,
+    /// No upload of this id, or its parts are not in order.
+    UnknownUpload,
+    /// The file system cannot do this safely.
+    Unsupported,
 }
 
 impl Code {
@@ -110,6 +139,20 @@ impl Code {
             Self::CannotSeal => "cannot_seal",
             Self::BadAuthority => "bad_authority",
             Self::NotConfined => "not_confined",
+            Self::Exists => "exists",
+            Self::Conflict => "conflict",
+            Self::NotEmpty => "not_empty",
+            Self::Busy => "busy",
+            Self::HardLinked => "hard_linked",
+            Self::Unkept => "unkept",
+            Self::NotUnique => "not_unique",
+            Self::Collision => "collision",
+            Self::OutOfBudget => "out_of_budget",
+            Self::DiskFull => "disk_full",
+            Self::ReadOnly => "read_only",
+            Self::NoLedger => "no_ledger",
+            Self::UnknownUpload => "unknown_upload",
+            Self::Unsupported => "unsupported",
         }
     }
 
@@ -117,7 +160,12 @@ impl Code {
     pub const fn is_retryable(self) -> bool {
         matches!(
             self,
-            Self::TooManyInFlight | Self::Contended | Self::Exhausted
+            Self::TooManyInFlight
+                | Self::Contended
+                | Self::Exhausted
+                | Self::Busy
+                | Self::DiskFull
+                | Self::NoLedger
         )
     }
 
@@ -154,6 +202,22 @@ impl Code {
             Self::CannotSeal => "the directory cannot become a root",
             Self::BadAuthority => "the authority does not hold together",
             Self::NotConfined => "the gate's cage is not whole",
+            Self::Exists => "something of that name exists already",
+            Self::Conflict => "it is not in the version that was expected",
+            Self::NotEmpty => "the directory is not empty",
+            Self::Busy => "another process has the file open for writing",
+            Self::HardLinked => {
+                "the file has other names (hard links), which a change would reach or leave behind"
+            }
+            Self::Unkept => "its owner, group or attributes would not survive the replacement",
+            Self::NotUnique => "the text to replace does not occur as often as expected",
+            Self::Collision => "two changes of one set concern the same object or name",
+            Self::OutOfBudget => "it is more than the session may use",
+            Self::DiskFull => "the file system or the quota has no room left",
+            Self::ReadOnly => "the file system or the object is read-only or immutable",
+            Self::NoLedger => "the broker cannot record it, so it was not begun",
+            Self::UnknownUpload => "no upload of this id is open, or its parts are not in order",
+            Self::Unsupported => "this file system has no safe way to do it",
         }
     }
 
@@ -174,6 +238,18 @@ impl Code {
             Self::BadCursor => Some("start again without a cursor"),
             Self::Permission => Some("the owner of the file can change its permissions"),
             Self::RootGone => Some("the runtime can seal the new directory and mint a session"),
+            Self::Exists => Some("say which version of it shall be replaced, or take another name"),
+            Self::Conflict => Some("read it again and decide anew"),
+            Self::NotEmpty => {
+                Some("delete what is in it first, or delete the whole tree by its own verb")
+            }
+            Self::Busy => Some("ask again when that process has closed it"),
+            Self::Collision => Some("send them one after the other"),
+            Self::DiskFull => Some("make room, then ask again"),
+            Self::NoLedger => {
+                Some("ask again; if it stays so, `portcullis doctor` shows the state of the broker")
+            }
+            Self::UnknownUpload => Some("start the upload again"),
             Self::Malformed
             | Self::OutOfTurn
             | Self::NotFound
@@ -189,7 +265,13 @@ impl Code {
             | Self::UnknownSession
             | Self::CannotSeal
             | Self::BadAuthority
-            | Self::NotConfined => None,
+            | Self::NotConfined
+            | Self::HardLinked
+            | Self::Unkept
+            | Self::NotUnique
+            | Self::OutOfBudget
+            | Self::ReadOnly
+            | Self::Unsupported => None,
         }
     }
 }
@@ -216,6 +298,8 @@ pub struct Refusal {
     pub rule: Option<Rule>,
     /// What a program cannot know from the code, such as which construct of a pattern is wrong.
     pub note: Option<Text<REASON_BYTES_MAX>>,
+    /// The version of the object now, when the request expected another.
+    pub current: Option<Stamp>,
 }
 
 impl Refusal {
@@ -227,6 +311,7 @@ impl Refusal {
             object: None,
             rule: None,
             note: None,
+            current: None,
         }
     }
 
@@ -248,6 +333,13 @@ impl Refusal {
     #[must_use]
     pub fn by(mut self, rule: Rule) -> Self {
         self.rule = Some(rule);
+        self
+    }
+
+    /// The same, with the version the object has now.
+    #[must_use]
+    pub fn finding(mut self, current: Stamp) -> Self {
+        self.current = Some(current);
         self
     }
 

@@ -1,8 +1,10 @@
 //! Session endpoint: what a worker asks, and what its gate answers.
 
+mod change;
 mod find;
 mod read;
 
+pub use change::*;
 pub use find::*;
 pub use read::*;
 
@@ -20,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 messages! {
     /// Worker to gate.
-    pub enum Request: tag 0x51, canonical true, content [Ping] {
+    pub enum Request: tag 0x51, canonical true, content [Ping, Change, Upload] {
         /// First message; again from each further program that takes its turn on the socket.
         0 = Hello(Hello),
         /// What may I do?
@@ -41,13 +43,19 @@ messages! {
         8 = Cancel(Cancel),
         /// Send the content back.
         9 = Ping(Ping),
+        /// Change files.
+        10 = Change(ChangeSet),
+        /// Keep content for a change that is to come.
+        11 = Upload(Upload),
+        /// Forget such content.
+        12 = DropUpload(DropUpload),
     }
 }
 
 messages! {
     /// Gate to worker. Every request ends in exactly one of: `Refused`, the reply of its verb, or
     /// (for `Read`, `List`, `Glob` and `Search`) `Done` after zero or more parts.
-    pub enum Reply: tag 0x52, canonical false, content [ReadPart, Pong] {
+    pub enum Reply: tag 0x52, canonical false, content [ReadPart, Pong, Planned] {
         /// Answers `Hello`.
         0 = Welcome(Welcome),
         /// Nothing happened, and why.
@@ -70,6 +78,12 @@ messages! {
         9 = Pong(Ping),
         /// The session ends now; belongs to no request.
         10 = Closing(Closing),
+        /// Answers `Change` of a dry run, the difference behind it.
+        11 = Planned(Planned),
+        /// Answers `Change` that was begun.
+        12 = Changed(Changed),
+        /// Answers `Upload` and `DropUpload`.
+        13 = Uploaded(Uploaded),
     }
 }
 

@@ -16,6 +16,22 @@ pub enum Verb {
     Glob,
     /// Lines of files below a directory that match a pattern.
     Search,
+    /// A file made, or its whole content replaced.
+    Write,
+    /// Parts of a file's content replaced. Needs `read` as well, because it shows what matched.
+    Edit,
+    /// A directory made.
+    Mkdir,
+    /// An object given another name. Needed where it was and where it comes to be.
+    Move,
+    /// A file, a link or an empty directory removed.
+    Delete,
+    /// A directory removed with everything below it.
+    DeleteTree,
+    /// Permission bits of a file or directory set.
+    Chmod,
+    /// A symbolic link made.
+    Link,
 }
 
 /// What a verb does to the tree, which is how the built-in denials are written.
@@ -25,17 +41,41 @@ pub enum Access {
     Read,
     /// Shows names and metadata.
     List,
+    /// Changes content, names or metadata.
+    Write,
 }
 
 impl Verb {
     /// Every verb.
-    pub const ALL: [Self; 5] = [Self::Stat, Self::Read, Self::List, Self::Glob, Self::Search];
+    pub const ALL: [Self; 13] = [
+        Self::Stat,
+        Self::Read,
+        Self::List,
+        Self::Glob,
+        Self::Search,
+        Self::Write,
+        Self::Edit,
+        Self::Mkdir,
+        Self::Move,
+        Self::Delete,
+        Self::DeleteTree,
+        Self::Chmod,
+        Self::Link,
+    ];
 
     /// What it does to the tree.
     pub const fn access(self) -> Access {
         match self {
             Self::Read | Self::Search => Access::Read,
             Self::Stat | Self::List | Self::Glob => Access::List,
+            Self::Write
+            | Self::Edit
+            | Self::Mkdir
+            | Self::Move
+            | Self::Delete
+            | Self::DeleteTree
+            | Self::Chmod
+            | Self::Link => Access::Write,
         }
     }
 
@@ -47,6 +87,14 @@ impl Verb {
             Self::List => "list",
             Self::Glob => "glob",
             Self::Search => "search",
+            Self::Write => "write",
+            Self::Edit => "edit",
+            Self::Mkdir => "mkdir",
+            Self::Move => "move",
+            Self::Delete => "delete",
+            Self::DeleteTree => "delete-tree",
+            Self::Chmod => "chmod",
+            Self::Link => "link",
         }
     }
 
@@ -62,6 +110,14 @@ impl Verb {
             Self::List => 1 << 2,
             Self::Glob => 1 << 3,
             Self::Search => 1 << 4,
+            Self::Write => 1 << 5,
+            Self::Edit => 1 << 6,
+            Self::Mkdir => 1 << 7,
+            Self::Move => 1 << 8,
+            Self::Delete => 1 << 9,
+            Self::DeleteTree => 1 << 10,
+            Self::Chmod => 1 << 11,
+            Self::Link => 1 << 12,
         }
     }
 }
@@ -80,8 +136,13 @@ pub struct VerbSet(u32);
 impl VerbSet {
     /// No verb.
     pub const NONE: Self = Self(0);
+    /// Every verb.
+    pub const ALL: Self = Self::of(&Verb::ALL);
     /// Every verb that changes nothing.
-    pub const READING: Self = Self::of(&Verb::ALL);
+    pub const READING: Self =
+        Self::of(&[Verb::Stat, Verb::Read, Verb::List, Verb::Glob, Verb::Search]);
+    /// Every verb that changes something.
+    pub const WRITING: Self = Self(Self::ALL.0 & !Self::READING.0);
     /// The verbs that show content.
     pub const CONTENT: Self = Self::of(&[Verb::Read, Verb::Search]);
 
@@ -145,7 +206,7 @@ pub struct UnknownVerbs;
 impl TryFrom<u32> for VerbSet {
     type Error = UnknownVerbs;
     fn try_from(bits: u32) -> Result<Self, UnknownVerbs> {
-        if bits & !Self::READING.0 != 0 {
+        if bits & !Self::ALL.0 != 0 {
             Err(UnknownVerbs)
         } else {
             Ok(Self(bits))

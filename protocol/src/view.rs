@@ -111,3 +111,78 @@ pub struct Binding {
     /// The text of the link, when the object is a link looked at as one.
     pub link: Option<Bytes<PATH_BYTES_MAX>>,
 }
+
+/// blake3 of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Digest(pub [u8; 32]);
+
+/// Which object, while it is held: another may get the same numbers after it is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ObjectId {
+    /// Device number of the file system.
+    pub device: u64,
+    /// Inode number.
+    pub inode: u64,
+}
+
+impl Stamp {
+    /// Which object this is a version of.
+    pub const fn object(&self) -> ObjectId {
+        ObjectId {
+            device: self.device,
+            inode: self.inode,
+        }
+    }
+}
+
+/// What is at one name: before an effect, after it, or when it was looked at to settle one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum PathState {
+    /// Nothing.
+    Absent,
+    /// This object.
+    Present(Present),
+    /// It could not be looked at.
+    Unknown,
+}
+
+/// An object at a name, as far as it matters for proving an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Present {
+    /// Its type.
+    pub kind: Kind,
+    /// Permission bits, at most `0o7777`.
+    pub mode: u16,
+    /// Size in bytes; 0 for directories.
+    pub size: u64,
+    /// Of a file's content or a link's text; none for directories, and for files over
+    /// [`crate::limits::SCAN_BYTES_MAX`].
+    pub digest: Option<Digest>,
+    /// Its version. None for an object that is still to be made, where that has no object yet.
+    pub stamp: Option<Stamp>,
+}
+
+impl PathState {
+    /// Whether both say the same of one name: the same type, mode and content, and the same
+    /// object where both know it. Times are not compared: a rename moves them.
+    pub fn agrees(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Absent, Self::Absent) => true,
+            (Self::Present(a), Self::Present(b)) => {
+                let object = |p: &Present| p.stamp.map(|stamp| stamp.object());
+                (a.kind, a.mode, a.size) == (b.kind, b.mode, b.size)
+                    && alike(a.digest, b.digest)
+                    && alike(object(a), object(b))
+            }
+            (Self::Absent | Self::Present(_) | Self::Unknown, _) => false,
+        }
+    }
+}
+
+/// Equal, as far as both are known.
+fn alike<T: PartialEq>(a: Option<T>, b: Option<T>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a == b,
+        (None, _) | (_, None) => true,
+    }
+}
