@@ -105,6 +105,18 @@ pub(crate) fn bind(session: &Session, pinned: Pinned, written: &[u8]) -> Result<
             Role::SearchRoot
         }
         (Verb::List | Verb::Glob, _) => return Err(refuse(Code::NotADirectory)),
+        // Reached only to say why: what changes is bound by `plan`.
+        (
+            Verb::Write
+            | Verb::Edit
+            | Verb::Mkdir
+            | Verb::Move
+            | Verb::Delete
+            | Verb::DeleteTree
+            | Verb::Chmod
+            | Verb::Link,
+            _,
+        ) => Role::Target,
         (
             Verb::Read | Verb::Search,
             Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown,
