@@ -7,8 +7,12 @@
     reason = "a test fails by panicking, its helpers too"
 )]
 
+#[path = "golden/changes.rs"]
+mod changes;
 #[path = "golden/document.rs"]
 mod document;
+#[path = "golden/effects.rs"]
+mod effects;
 #[path = "golden/replies.rs"]
 mod replies;
 #[path = "golden/requests.rs"]
