@@ -13,6 +13,8 @@ mod changes;
 mod document;
 #[path = "golden/effects.rs"]
 mod effects;
+#[path = "golden/fields.rs"]
+mod fields;
 #[path = "golden/replies.rs"]
 mod replies;
 #[path = "golden/requests.rs"]
