@@ -225,7 +225,8 @@ impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Few<T, MAX
 }
 
 /// Visits a list and stops at the first item too many, so that memory is bounded by `MAX` items
-/// and not by what fits a frame. The list grows as items arrive: a length that lies costs nothing.
+/// and not by what fits a frame. A length that lies costs room for `MAX` items at most, once: the
+/// body ends in that list.
 struct FewVisitor<T, const MAX: usize>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for FewVisitor<T, MAX> {
@@ -236,7 +237,7 @@ impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for FewVisitor<T, 
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Few<T, MAX>, A::Error> {
-        let mut items = Vec::new();
+        let mut items = Vec::with_capacity(list.size_hint().unwrap_or(0).min(MAX));
         while let Some(item) = list.next_element()? {
             if items.len() == MAX {
                 return Err(A::Error::invalid_length(MAX + 1, &self));
