@@ -10,6 +10,8 @@ mod arbitrary;
 mod bounds;
 #[path = "codec/memory.rs"]
 mod memory;
+#[path = "codec/records.rs"]
+mod records;
 mod sys;
 
 use portcullis_protocol::bounded::Bytes;

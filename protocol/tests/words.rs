@@ -1,10 +1,7 @@
 //! Small promises of single words: temporary names, states of a name, spans, sets of verbs.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, its helpers too"
-)]
 
 use portcullis_protocol::ledger::Temporary;
+use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Change, DeleteObject, Deletion, Expect, Selector, Span};
 use portcullis_protocol::verb::{Access, Verb, VerbSet};
 use portcullis_protocol::view::{Digest, Kind, PathState, Present, Stamp, Timestamp};
@@ -181,6 +178,18 @@ fn a_tree_is_deleted_by_its_own_verb() {
     assert_eq!(verb(Deletion::File), Verb::Delete);
     assert_eq!(verb(Deletion::Directory), Verb::Delete);
     assert_eq!(verb(Deletion::Tree), Verb::DeleteTree);
+}
+
+#[test]
+fn only_a_refusal_says_that_nothing_was_changed() {
+    let refusal = Refusal::new(Code::Conflict)
+        .of(Verb::Edit)
+        .on(b"a\xff")
+        .finding(STAMP);
+    let cause = "edit `a\\xff` refused: it is not in the version that was expected; \
+                 read it again and decide anew";
+    assert_eq!(refusal.cause().to_string(), cause);
+    assert_eq!(refusal.to_string(), format!("nothing was changed: {cause}"));
 }
 
 proptest! {

@@ -1,10 +1,6 @@
 //! Arbitrary words of changing files, and that each comes back as it was sent.
 
 use portcullis_protocol::bounded::{Bytes, Few, Text};
-use portcullis_protocol::control::{
-    Answer, Build, Diff, DiffText, Drain, Draining, Log, LogPage, Order, Receipt, RunId, RunRecord,
-    Runs, RunsPage, Sharing, Verified, Verify, Welcome, Witness,
-};
 use portcullis_protocol::frame::{Message, RequestId, decode, encode};
 use portcullis_protocol::ledger::{
     Begin, Begun, Command, Event, Finish, Intent, ReceiptId, Seen, SeenStep, Step, Temporary,
@@ -14,9 +10,9 @@ use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
     Change, ChangeSet, Changed, Deed, DeleteObject, Deletion, DropUpload, EditFile, Expect,
-    Guarantee, Incarnation, MakeDirectory, MakeLink, MoveObject, Onto, Outcome, Parents, Place,
-    Planned, Replacement, Reply, Request, Selector, SessionId, SetMode, Source, Span, Touched,
-    Upload, UploadId, Uploaded, WriteFile,
+    Guarantee, MakeDirectory, MakeLink, MoveObject, Onto, Outcome, Parents, Place, Planned,
+    Replacement, Reply, Request, Selector, SetMode, Source, Span, Touched, Upload, UploadId,
+    Uploaded, WriteFile,
 };
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{
@@ -27,7 +23,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-fn few<T: std::fmt::Debug, const MAX: usize>(
+pub(crate) fn few<T: std::fmt::Debug, const MAX: usize>(
     item: impl Strategy<Value = T>,
 ) -> impl Strategy<Value = Few<T, MAX>> {
     vec(item, 0..4).prop_map(|items| Few::new(items).unwrap())
@@ -37,7 +33,7 @@ fn bytes<const MAX: usize>() -> impl Strategy<Value = Bytes<MAX>> {
     vec(any::<u8>(), 0..12).prop_map(|bytes| Bytes::new(bytes).unwrap())
 }
 
-fn text<const MAX: usize>() -> impl Strategy<Value = Text<MAX>> {
+pub(crate) fn text<const MAX: usize>() -> impl Strategy<Value = Text<MAX>> {
     any::<String>().prop_map(|text| Text::plain(&text))
 }
 
@@ -46,7 +42,7 @@ fn path() -> impl Strategy<Value = RelPath> {
         .prop_map(|names| RelPath::parse(names.join("/").as_bytes()).unwrap())
 }
 
-fn label() -> impl Strategy<Value = Label> {
+pub(crate) fn label() -> impl Strategy<Value = Label> {
     "[a-z]{1,8}".prop_map(|text| Label::new(text).unwrap())
 }
 
@@ -235,7 +231,7 @@ prop_compose! {
     }
 }
 
-fn receipt_id() -> impl Strategy<Value = ReceiptId> {
+pub(crate) fn receipt_id() -> impl Strategy<Value = ReceiptId> {
     (any::<u64>(), digest()).prop_map(|(number, chain)| ReceiptId { number, chain })
 }
 
@@ -250,7 +246,7 @@ fn refusal() -> impl Strategy<Value = Refusal> {
 }
 
 prop_compose! {
-    fn finish()(
+    pub(crate) fn finish()(
         outcome in select(vec![Outcome::Done, Outcome::Failed, Outcome::Uncertain]),
         guarantee in select(vec![Guarantee::Exact, Guarantee::Detected, Guarantee::BestEffort]),
         touched in few(touched()),
@@ -319,75 +315,7 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
-fn order() -> impl Strategy<Value = Order> {
-    prop_oneof![
-        option::of(any::<u64>()).prop_map(|before| Order::Runs(Runs {
-            before: before.map(RunId),
-        })),
-        any::<(u64, u64)>().prop_map(|(run, after)| Order::Log(Log {
-            run: RunId(run),
-            after,
-        })),
-        any::<u64>().prop_map(|receipt| Order::Diff(Diff { receipt })),
-        Just(Order::Verify(Verify {})),
-        Just(Order::Drain(Drain {})),
-    ]
-}
-
-prop_compose! {
-    fn run()(
-        request in text(),
-        owner in text(),
-        [run, began_ms, done, failed, uncertain, open] in any::<[u64; 6]>(),
-        ended_ms in option::of(any::<u64>()),
-        sessions in any::<u32>(),
-    ) -> RunRecord {
-        RunRecord {
-            run: RunId(run), request, owner, began_ms, ended_ms, sessions,
-            done, failed, uncertain, open,
-        }
-    }
-}
-
-prop_compose! {
-    fn receipt()(
-        id in receipt_id(),
-        (session, at_ms, diff_bytes) in any::<(u64, u64, u32)>(),
-        witness in select(vec![Witness::Gate, Witness::Observer, Witness::Nobody]),
-        end in finish(),
-        roots in few(label()),
-    ) -> Receipt {
-        Receipt { id, session: SessionId(session), at_ms, witness, end, roots, diff_bytes }
-    }
-}
-
-fn answer() -> impl Strategy<Value = Answer> {
-    let sharing = select(vec![Sharing::User, Sharing::Embedded]);
-    prop_oneof![
-        (any::<(u16, [u8; 16], u64)>(), sharing).prop_map(
-            |((version, incarnation, build), sharing)| Answer::Welcome(Welcome {
-                version,
-                incarnation: Incarnation(incarnation),
-                build: Build(build),
-                sharing,
-            })
-        ),
-        few(run()).prop_map(|runs| Answer::Runs(RunsPage { runs })),
-        few(receipt()).prop_map(|receipts| Answer::Log(LogPage { receipts })),
-        any::<u64>().prop_map(|cut| Answer::Diff(DiffText { cut })),
-        (any::<[u64; 3]>(), option::of(text())).prop_map(|([sessions, receipts, open], broken)| {
-            Answer::Verified(Verified {
-                sessions,
-                receipts,
-                open,
-                broken,
-            })
-        }),
-        any::<u32>().prop_map(|connections| Answer::Draining(Draining { connections })),
-    ]
-}
-
-fn comes_back<M>(id: u32, message: &M, content: &[u8]) -> Result<(), TestCaseError>
+pub(crate) fn comes_back<M>(id: u32, message: &M, content: &[u8]) -> Result<(), TestCaseError>
 where
     M: Message + PartialEq + std::fmt::Debug,
 {
@@ -418,14 +346,5 @@ proptest! {
         comes_back(id, &reply, &content)?;
         comes_back(id, &event, &content)?;
         comes_back(id, &command, &content)?;
-    }
-
-    #[test]
-    fn what_is_said_of_records_comes_back_as_it_was_sent(
-        id in any::<u32>(), content in vec(any::<u8>(), 0..64),
-        order in order(), answer in answer(),
-    ) {
-        comes_back(id, &order, &content)?;
-        comes_back(id, &answer, &content)?;
     }
 }

@@ -117,7 +117,7 @@ fn an_effect_that_fits_no_frame_is_an_error() {
             device: 1,
             inode: 2,
         },
-        name: Bytes::new(&[b'd'; 255]).unwrap(),
+        name: Bytes::new([b'd'; 255]).unwrap(),
         touched: touched.clone(),
         temporary: None,
         deletion: Some(Deletion::Directory),
