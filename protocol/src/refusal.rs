@@ -299,7 +299,7 @@ pub struct Refusal {
     /// What a program cannot know from the code, such as which construct of a pattern is wrong.
     pub note: Option<Text<REASON_BYTES_MAX>>,
     /// The version of the object now, when the request expected another.
-    pub current: Option<Stamp>,
+    pub current: Option<Box<Stamp>>,
 }
 
 impl Refusal {
@@ -339,7 +339,7 @@ impl Refusal {
     /// The same, with the version the object has now.
     #[must_use]
     pub fn finding(mut self, current: Stamp) -> Self {
-        self.current = Some(current);
+        self.current = Some(Box::new(current));
         self
     }
 

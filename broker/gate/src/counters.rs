@@ -51,6 +51,11 @@ impl Counters {
         }
     }
 
+    /// The ledger that refusals are told on.
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     pub(crate) fn request(&self, counted: Counted) {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let of_verb = match counted {

@@ -75,11 +75,10 @@ impl Ledger {
     /// Ends an effect; gives its receipt, which is on record.
     pub(crate) fn finish(
         &self,
-        begun: Begun,
+        Begun(()): Begun,
         finish: Finish,
         diff: &[u8],
     ) -> Result<ReceiptId, Broken> {
-        let Begun(()) = begun;
         match self.ask(&Event::Finish(finish), diff) {
             Ok(Command::Receipted(receipt)) => Ok(receipt),
             Ok(Command::Setup(_) | Command::Begun(_) | Command::NotBegun(_)) | Err(_) => {

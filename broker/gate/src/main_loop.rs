@@ -115,7 +115,7 @@ fn run(ledger: Endpoint<GateSide>) -> Result<(), ()> {
     match duty {
         Task::Serve(endpoint) => {
             let counters = Arc::new(Counters::new(Arc::clone(&ledger)));
-            let end = serve(&caged, session, endpoint, &ledger, &counters, &mut buffer);
+            let end = serve(&caged, session, endpoint, &counters, &mut buffer);
             counters.finish(end).map_err(|_| ())
         }
         Task::Observe(intent) => {

@@ -17,15 +17,13 @@ use crate::confirm::{Confirmed, Unconfirmed, confirm};
 use crate::execute::{self, Ended};
 use crate::ledger::{Begun, Broken, Ledger};
 use crate::outlet::{Gone, Outlet};
-use crate::plan::{Plan, plan};
+use crate::plan::{Order, Plan, plan};
 use crate::resolve::{Missing, find, resolve};
 use crate::session::Session;
 use crate::suggest::suggest;
 use crate::uploads::Uploads;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{
-    ChangeSet, Deed, Links, Read, Reply, Request, Selector, Upload, Uploaded,
-};
+use portcullis_protocol::session::{Deed, Links, Read, Reply, Request, Selector, Upload, Uploaded};
 use portcullis_protocol::verb::Verb;
 
 /// Answers one decoded request. Hello, ping and cancel belong to the conversation and are
@@ -81,30 +79,37 @@ pub(crate) fn answer(
 /// was begun has a receipt of its own.
 const TRIES_MAX: u32 = 64;
 
-/// Answers a change set. `content` came behind it.
+/// Whether an effect was begun, so that uploads it takes cannot be taken again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Used {
+    No,
+    Yes,
+}
+
+/// Answers a change set.
 pub(crate) fn change(
     session: &Session,
     ledger: &Ledger,
     uploads: &Uploads,
-    set: &ChangeSet,
-    content: &[u8],
+    order: Order<'_>,
     outlet: &mut Outlet,
-) -> Result<(), Gone> {
+) -> Result<Used, Gone> {
+    let unused = |()| Used::No;
     let mut tries = 0;
     loop {
-        let plan = match plan(session, uploads, set, content) {
+        let plan = match plan(session, uploads, order) {
             Ok(plan) => plan,
-            Err(refusal) => return outlet.refuse(&refusal),
+            Err(refusal) => return outlet.refuse(&refusal).map(unused),
         };
-        match set.deed {
-            Deed::DryRun => return dry_run(&plan, outlet),
+        match order.set.deed {
+            Deed::DryRun => return dry_run(&plan, outlet).map(unused),
             Deed::Commit => {}
         }
         let begun = match plan.intent().and_then(|i| ledger.begin(plan.tree, &i)) {
             Ok(begun) => begun,
-            Err(refusal) => return outlet.refuse(&refusal),
+            Err(refusal) => return outlet.refuse(&refusal).map(unused),
         };
-        let again = || self::plan(session, uploads, set, content);
+        let again = || self::plan(session, uploads, order);
         let ended = match confirmed(session, ledger, &begun, plan, again) {
             Ok(confirmed) => execute::apply(session, ledger, &begun, confirmed),
             Err(ended) => *ended,
@@ -116,7 +121,7 @@ pub(crate) fn change(
             .finish(begun, finish.clone(), diff.bytes())
             .map_err(|Broken| Gone)?;
         if !(moved && tries < TRIES_MAX) {
-            return outlet.changed(receipt, finish);
+            return outlet.changed(receipt, finish).map(|()| Used::Yes);
         }
     }
 }

@@ -111,26 +111,29 @@ fn too_large() -> Refusal {
     Refusal::new(Code::OutOfBudget).noting("the change set is too large for one effect")
 }
 
-/// Makes a plan of a change set; `content` came behind it.
+/// A change set and the content that came behind it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Order<'a> {
+    pub(crate) set: &'a ChangeSet,
+    pub(crate) content: &'a [u8],
+}
+
+/// Makes a plan of a change set.
 pub(crate) fn plan(
     session: &Session,
     uploads: &Uploads,
-    set: &ChangeSet,
-    content: &[u8],
+    order: Order<'_>,
 ) -> Result<Plan, Refusal> {
+    let Order { set, content } = order;
     let changes = set.changes.as_slice();
     if changes.is_empty() {
         return Err(Refusal::new(Code::OutOfRange).noting("no change"));
     }
     let mut planner = Planner::new(session, uploads, content);
-    let mut steps = Vec::with_capacity(changes.len());
     for change in changes {
-        let before = steps.len();
-        planner.change(change, &mut steps)?;
-        if steps.len() == before {
-            return Err(Refusal::new(Code::Malformed).of(change.verb()));
-        }
+        planner.change(change)?;
     }
+    let (steps, diff) = planner.finish();
     refuse_collisions(&steps)?;
     let tree = if steps.iter().any(|step| step.act.moves_a_directory()) {
         TreeLock::Exclusive
@@ -140,7 +143,7 @@ pub(crate) fn plan(
     Ok(Plan {
         tree,
         request: request_digest(changes, content),
-        diff: planner.into_diff(),
+        diff,
         steps,
     })
 }

@@ -2,9 +2,9 @@
 
 use crate::cage::Caged;
 use crate::counters::{Counted, Counters};
-use crate::ledger::Ledger;
 use crate::outlet::{Gone, Outlet, Running};
-use crate::pipeline;
+use crate::pipeline::{self, Used};
+use crate::plan::Order;
 use crate::session::Session;
 use crate::streams::{Streams, Work};
 use crate::sys;
@@ -14,7 +14,7 @@ use portcullis_protocol::frame::{DecodeError, RequestId};
 use portcullis_protocol::ledger::SessionEnd;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Change, ChangeSet, Closing, Deed, Hello, Limits, Ping, Read, Reply, Request, Source, UploadId,
+    Change, ChangeSet, Closing, Hello, Limits, Ping, Read, Reply, Request, Source, UploadId,
     Uploaded, Welcome,
 };
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
@@ -32,7 +32,6 @@ pub(crate) fn serve(
     _caged: &Caged,
     session: Session,
     endpoint: Endpoint<SessionSide>,
-    ledger: &Arc<Ledger>,
     counters: &Arc<Counters>,
     buffer: &mut Buffer,
 ) -> SessionEnd {
@@ -55,7 +54,6 @@ pub(crate) fn serve(
         session,
         endpoint: Arc::clone(&endpoint),
         counters: Arc::clone(counters),
-        ledger: Arc::clone(ledger),
         uploads: Uploads::default(),
         greeted: Greeted::No,
     };
@@ -91,7 +89,6 @@ struct Conversation {
     outlet: Outlet,
     streams: Streams,
     running: Running,
-    ledger: Arc<Ledger>,
     uploads: Uploads,
     greeted: Greeted,
 }
@@ -177,19 +174,18 @@ impl Conversation {
         sys::fault::enter();
         let answered = pipeline::change(
             &self.session,
-            &self.ledger,
+            self.counters.ledger(),
             &self.uploads,
-            set,
-            content,
+            Order { set, content },
             &mut self.outlet,
         );
         sys::fault::leave();
-        match set.deed {
+        match answered? {
             // What was given a name cannot be given another.
-            Deed::Commit => uploads.into_iter().for_each(|id| self.uploads.forget(id)),
-            Deed::DryRun => {}
+            Used::Yes => uploads.into_iter().for_each(|id| self.uploads.forget(id)),
+            Used::No => {}
         }
-        answered
+        Ok(())
     }
 
     /// One file is answered here if its part is short; everything else is a stream.

@@ -169,18 +169,7 @@ fn allow_list(effects: Effects) -> Result<BpfProgram, seccompiler::BackendError>
         prctl_rules.push(only(vec![equal(0, u64::from(option.unsigned_abs()))?])?);
     }
     rules.insert(libc::SYS_prctl, prctl_rules);
-    // Debug builds of std look whether a descriptor is open before closing it; leases tell whether
-    // somebody writes a file.
-    let mut fcntl = vec![libc::F_GETFD];
-    match effects {
-        Effects::None => {}
-        Effects::Some => fcntl.extend([libc::F_SETLEASE, libc::F_GETLEASE]),
-    }
-    let mut fcntl_rules = Vec::new();
-    for command in fcntl {
-        fcntl_rules.push(only(vec![equal(1, u64::from(command.unsigned_abs()))?])?);
-    }
-    rules.insert(libc::SYS_fcntl, fcntl_rules);
+    rules.insert(libc::SYS_fcntl, descriptor_commands(effects)?);
     SeccompFilter::new(
         rules,
         SeccompAction::Errno(libc::EPERM.unsigned_abs()),
@@ -188,4 +177,22 @@ fn allow_list(effects: Effects) -> Result<BpfProgram, seccompiler::BackendError>
         arch()?,
     )?
     .try_into()
+}
+
+/// Debug builds of std look whether a descriptor is open before closing it; leases tell whether
+/// somebody writes a file; a change of permission bits keeps its object for taking them back.
+fn descriptor_commands(effects: Effects) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let mut commands = vec![libc::F_GETFD];
+    match effects {
+        Effects::None => {}
+        Effects::Some => {
+            commands.extend([libc::F_SETLEASE, libc::F_GETLEASE, libc::F_DUPFD_CLOEXEC]);
+        }
+    }
+    let rule = |command: libc::c_int| {
+        let equal =
+            SeccompCondition::new(1, Len::Dword, Op::Eq, u64::from(command.unsigned_abs()))?;
+        SeccompRule::new(vec![equal])
+    };
+    commands.into_iter().map(rule).collect()
 }

@@ -150,25 +150,10 @@ impl Ended {
     /// An effect that was begun and not made.
     pub(crate) fn unmade(outline: &Outline, refusal: Refusal) -> Self {
         let touched = outline.touched.iter().map(unchanged).collect();
-        let (outcome, guarantee) = (Outcome::Failed, Guarantee::Exact);
-        Self::new(
-            outcome,
-            guarantee,
-            touched,
-            Some(refusal),
-            0,
-            Diff::default(),
-        )
+        Self::new(Outcome::Failed, Guarantee::Exact, touched, Diff::default()).because(refusal)
     }
 
-    fn new(
-        outcome: Outcome,
-        guarantee: Guarantee,
-        touched: Vec<Touched>,
-        refusal: Option<Refusal>,
-        left: u32,
-        diff: Diff,
-    ) -> Self {
+    fn new(outcome: Outcome, guarantee: Guarantee, touched: Vec<Touched>, diff: Diff) -> Self {
         let diff = match outcome {
             Outcome::Done | Outcome::Uncertain => diff,
             Outcome::Failed => Diff::default(),
@@ -178,11 +163,21 @@ impl Ended {
             guarantee,
             // As many as the intent had, which fitted.
             touched: Few::new(touched).unwrap_or_default(),
-            refusal,
-            left,
+            refusal: None,
+            left: 0,
             diff_cut: diff.cut(),
         };
         Self { finish, diff }
+    }
+
+    fn because(mut self, refusal: Refusal) -> Self {
+        self.finish.refusal = Some(refusal);
+        self
+    }
+
+    fn leaving(mut self, names: u32) -> Self {
+        self.finish.left = names;
+        self
     }
 
     /// Whether nothing was changed because something moved, so that a new plan may do.
@@ -228,24 +223,11 @@ pub(crate) fn apply(
     if left.entries > 0 {
         let note = format!("{} entries could not be removed", left.entries);
         let refusal = Refusal::new(Code::Io).noting(&note);
-        let uncertain = Outcome::Uncertain;
-        return Ended::new(
-            uncertain,
-            guarantee,
-            touched,
-            Some(refusal),
-            left.names,
-            plan.diff,
-        );
+        return Ended::new(Outcome::Uncertain, guarantee, touched, plan.diff)
+            .because(refusal)
+            .leaving(left.names);
     }
-    Ended::new(
-        Outcome::Done,
-        guarantee,
-        touched,
-        None,
-        left.names,
-        plan.diff,
-    )
+    Ended::new(Outcome::Done, guarantee, touched, plan.diff).leaving(left.names)
 }
 
 /// Takes everything back, last step first.
@@ -265,25 +247,13 @@ fn fail(plan: Plan, made: Vec<Made>, failure: Failure, guarantee: Guarantee) -> 
     let left = undone.left + u32::from(failure.trace == Trace::Some);
     if left == 0 {
         let touched = plan.touched().map(unchanged).collect();
-        return Ended::new(
-            Outcome::Failed,
-            guarantee,
-            touched,
-            Some(refusal),
-            0,
-            plan.diff,
-        );
+        return Ended::new(Outcome::Failed, guarantee, touched, plan.diff).because(refusal);
     }
     let touched = plan.steps.iter().flat_map(seen).collect();
     let guarantee = weaker(guarantee, Guarantee::Detected);
-    Ended::new(
-        Outcome::Uncertain,
-        guarantee,
-        touched,
-        Some(refusal),
-        left,
-        plan.diff,
-    )
+    Ended::new(Outcome::Uncertain, guarantee, touched, plan.diff)
+        .because(refusal)
+        .leaving(left)
 }
 
 /// What is at the names of a step now, as far as a look without reading tells.

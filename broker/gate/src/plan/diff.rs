@@ -292,7 +292,7 @@ mod tests {
     fn what_does_not_fit_is_counted_and_nothing_comes_after_it() {
         let path = RelPath::parse(b"f").unwrap();
         let mut diff = Diff::default();
-        let big = "x\n".repeat(DIFF_BYTES_MAX);
+        let big = "x\n".repeat(FILE_BYTES_MAX);
         diff.add(&path, Side::None, Side::Text(big.as_bytes()));
         assert!(diff.cut() == 0, "too large a file is only named");
         let long = "0123456789abcde\n".repeat(10_000);

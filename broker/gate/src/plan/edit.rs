@@ -33,7 +33,7 @@ pub(super) fn apply(
     }
     let bytes = |span: Span| {
         span.of(content).ok_or_else(|| Miss {
-            code: Code::Malformed,
+            code: Code::OutOfRange,
             note: "no such content".to_owned(),
         })
     };

@@ -37,6 +37,7 @@ pub(super) struct Planner<'a> {
     directories: HashMap<(RootIndex, RelPath), SharedDirectory>,
     made: HashSet<(RootIndex, RelPath)>,
     diff: Diff,
+    steps: Vec<Step>,
 }
 
 /// One change being planned: what messages name.
@@ -74,25 +75,27 @@ impl<'a> Planner<'a> {
             directories: HashMap::new(),
             made: HashSet::new(),
             diff: Diff::default(),
+            steps: Vec::new(),
         }
     }
 
-    pub(super) fn into_diff(self) -> Diff {
-        self.diff
+    /// The steps, and the difference they make.
+    pub(super) fn finish(self) -> (Vec<Step>, Diff) {
+        (self.steps, self.diff)
     }
 
     /// Adds the steps of one change.
-    pub(super) fn change(&mut self, change: &Change, steps: &mut Vec<Step>) -> Result<(), Refusal> {
+    pub(super) fn change(&mut self, change: &Change) -> Result<(), Refusal> {
         let verb = change.verb();
         let of = |selector| Asked { verb, selector };
         match change {
-            Change::Write(write) => self.write(of(&write.selector), write, steps),
-            Change::Edit(edit) => self.edit(of(&edit.selector), edit, steps),
-            Change::Mkdir(mkdir) => self.mkdir(of(&mkdir.selector), mkdir, steps),
-            Change::Move(order) => self.rename(of(&order.source), order, steps),
-            Change::Delete(delete) => self.delete(of(&delete.selector), delete, steps),
-            Change::Chmod(chmod) => self.chmod(of(&chmod.selector), chmod, steps),
-            Change::Link(link) => self.link(of(&link.selector), link, steps),
+            Change::Write(write) => self.write(of(&write.selector), write),
+            Change::Edit(edit) => self.edit(of(&edit.selector), edit),
+            Change::Mkdir(mkdir) => self.mkdir(of(&mkdir.selector), mkdir),
+            Change::Move(order) => self.rename(of(&order.source), order),
+            Change::Delete(delete) => self.delete(of(&delete.selector), delete),
+            Change::Chmod(chmod) => self.chmod(of(&chmod.selector), chmod),
+            Change::Link(link) => self.link(of(&link.selector), link),
         }
     }
 
@@ -102,12 +105,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The name of a place, after the steps that make missing directories on the way to it.
-    fn at(
-        &mut self,
-        asked: Asked<'_>,
-        place: Place,
-        steps: &mut Vec<Step>,
-    ) -> Result<(At, Option<Held>), Refusal> {
+    fn at(&mut self, asked: Asked<'_>, place: Place) -> Result<(At, Option<Held>), Refusal> {
         let Place {
             root,
             path,
@@ -123,7 +121,7 @@ impl<'a> Planner<'a> {
         let nearest = Rc::clone(shared);
         let between = missing.saturating_sub(1);
         if between > 0 {
-            self.parents(asked, root, &path, &nearest, between, steps)?;
+            self.parents(asked, (root, &path), &nearest, between)?;
         }
         let within = if between > 0 {
             Within::Made(nearest)
@@ -137,11 +135,9 @@ impl<'a> Planner<'a> {
     fn parents(
         &mut self,
         asked: Asked<'_>,
-        root: RootIndex,
-        path: &RelPath,
+        (root, path): (RootIndex, &RelPath),
         nearest: &SharedDirectory,
         between: usize,
-        steps: &mut Vec<Step>,
     ) -> Result<(), Refusal> {
         let mut parent = nearest.path.clone();
         let above = parent.names().count();
@@ -171,17 +167,12 @@ impl<'a> Planner<'a> {
                 path: parent.clone(),
                 within,
             };
-            steps.push(made_directory(at));
+            self.steps.push(made_directory(at));
         }
         Ok(())
     }
 
-    fn write(
-        &mut self,
-        asked: Asked<'_>,
-        write: &WriteFile,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), Refusal> {
+    fn write(&mut self, asked: Asked<'_>, write: &WriteFile) -> Result<(), Refusal> {
         check_mode(asked, write.mode)?;
         // What must not exist is not looked for behind a link: the link itself has the name.
         let links = match write.expect {
@@ -189,14 +180,15 @@ impl<'a> Planner<'a> {
             Expect::Any | Expect::Version(_) | Expect::Content(_) => Links::Follow,
         };
         let place = self.find(asked, links, missing(write.parents))?;
-        let (at, object) = self.at(asked, place, steps)?;
+        let (at, object) = self.at(asked, place)?;
         if let Some(held) = &object {
             check_replaceable(asked, held)?;
         }
         let (before, old) = self.expect(asked, write.expect, object.as_ref())?;
         let content = self.staged(asked, &at, write, object.as_ref())?;
         self.show_written(&at, write, &old, &content);
-        steps.push(filled(asked.verb, at, object, content, before));
+        self.steps
+            .push(filled(asked.verb, at, object, content, before));
         Ok(())
     }
 
@@ -212,8 +204,8 @@ impl<'a> Planner<'a> {
             (Source::Inline(span), within) => {
                 let bytes = span
                     .of(self.content)
-                    .ok_or_else(|| asked.refuse(Code::Malformed).noting("no such content"))?;
-                self.staged_bytes(asked, within, bytes, write.mode, like)
+                    .ok_or_else(|| asked.refuse(Code::OutOfRange).noting("no such content"))?;
+                self.staged_bytes(asked, within, bytes, (write.mode, like))
             }
             (Source::Upload(id), within) => {
                 let upload = self
@@ -245,8 +237,7 @@ impl<'a> Planner<'a> {
         asked: Asked<'_>,
         within: &Within,
         bytes: &[u8],
-        mode: Option<u16>,
-        like: Option<&Held>,
+        (mode, like): (Option<u16>, Option<&Held>),
     ) -> Result<Content, Refusal> {
         match within {
             Within::Held(directory) => content::stage(directory, bytes, mode, like)
@@ -266,19 +257,14 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn edit(
-        &mut self,
-        asked: Asked<'_>,
-        order: &EditFile,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), Refusal> {
+    fn edit(&mut self, asked: Asked<'_>, order: &EditFile) -> Result<(), Refusal> {
         check_mode(asked, order.mode)?;
         let place = self.find(asked, Links::Follow, Missing::Refused)?;
         if !self.session.permits(place.root, &place.path, Verb::Read) {
             let note = "an edit shows what it matches, so it needs `read` as well";
             return Err(asked.refuse(Code::NotGranted).noting(note));
         }
-        let (at, object) = self.at(asked, place, steps)?;
+        let (at, object) = self.at(asked, place)?;
         let held = object.ok_or_else(|| asked.refuse(Code::NotFound))?;
         check_replaceable(asked, &held)?;
         let old = content::whole(&held, EDIT_BYTES_MAX)
@@ -295,25 +281,21 @@ impl<'a> Planner<'a> {
                 let refusal = asked.refuse(miss.code).noting(&miss.note);
                 refusal.finding(held.observation.stamp)
             })?;
-        let content = self.staged_bytes(asked, &at.within, &new, order.mode, Some(&held))?;
+        let content = self.staged_bytes(asked, &at.within, &new, (order.mode, Some(&held)))?;
         let before = content::present(&held, Some(digest));
         self.diff.add(&at.path, Side::Text(&old), Side::Text(&new));
-        steps.push(filled(asked.verb, at, Some(held), content, before));
+        self.steps
+            .push(filled(asked.verb, at, Some(held), content, before));
         Ok(())
     }
 
-    fn mkdir(
-        &mut self,
-        asked: Asked<'_>,
-        order: &MakeDirectory,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), Refusal> {
+    fn mkdir(&mut self, asked: Asked<'_>, order: &MakeDirectory) -> Result<(), Refusal> {
         let place = self.find(asked, Links::Keep, missing(order.parents))?;
-        let (at, object) = self.at(asked, place, steps)?;
+        let (at, object) = self.at(asked, place)?;
         match (object, order.parents) {
             (None, _) => {
                 if self.made.insert((at.root, at.path.clone())) {
-                    steps.push(made_directory(at));
+                    self.steps.push(made_directory(at));
                     return Ok(());
                 }
                 Err(asked.refuse(Code::Collision))
@@ -322,7 +304,7 @@ impl<'a> Planner<'a> {
                 let state = content::present(&held, None);
                 let touched = vec![touched(asked.verb, &at, state, state)];
                 let act = Act::Keep { at, held };
-                steps.push(Step { act, touched });
+                self.steps.push(Step { act, touched });
                 Ok(())
             }
             (Some(held), Parents::Exist | Parents::Make) => {
@@ -331,14 +313,9 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn rename(
-        &mut self,
-        asked: Asked<'_>,
-        order: &MoveObject,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), Refusal> {
+    fn rename(&mut self, asked: Asked<'_>, order: &MoveObject) -> Result<(), Refusal> {
         let place = self.find(asked, Links::Keep, Missing::Refused)?;
-        let (from, held) = self.at(asked, place, steps)?;
+        let (from, held) = self.at(asked, place)?;
         let held = held.ok_or_else(|| asked.refuse(Code::NotFound))?;
         check_movable(asked, &held)?;
         let (before, _) = self.expect(asked, order.expect, Some(&held))?;
@@ -355,7 +332,7 @@ impl<'a> Planner<'a> {
             let note = "a directory cannot be moved into itself";
             return Err(towards.refuse(Code::OutOfRange).noting(note));
         }
-        let (to, onto) = self.at(towards, place, steps)?;
+        let (to, onto) = self.at(towards, place)?;
         let replaced = self.displaced(towards, order.onto, &held, onto.as_ref())?;
         if held.observation.kind == Kind::Directory {
             tree::judge_tree(self.session, asked.verb, &from, Some(&to.path))
@@ -372,7 +349,7 @@ impl<'a> Planner<'a> {
             temporary: random(),
         };
         let touched = vec![gone, there];
-        steps.push(Step { act, touched });
+        self.steps.push(Step { act, touched });
         Ok(())
     }
 
@@ -412,14 +389,9 @@ impl<'a> Planner<'a> {
             .map(|(state, _)| state)
     }
 
-    fn delete(
-        &mut self,
-        asked: Asked<'_>,
-        order: &DeleteObject,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), Refusal> {
+    fn delete(&mut self, asked: Asked<'_>, order: &DeleteObject) -> Result<(), Refusal> {
         let place = self.find(asked, Links::Keep, Missing::Refused)?;
-        let (at, object) = self.at(asked, place, steps)?;
+        let (at, object) = self.at(asked, place)?;
         let held = object.ok_or_else(|| asked.refuse(Code::NotFound))?;
         check_deletable(asked, order.what, &held)?;
         let (before, old) = self.expect(asked, order.expect, Some(&held))?;
@@ -439,19 +411,14 @@ impl<'a> Planner<'a> {
             temporary: random(),
             deletion: order.what,
         };
-        steps.push(Step { act, touched });
+        self.steps.push(Step { act, touched });
         Ok(())
     }
 
-    fn chmod(
-        &mut self,
-        asked: Asked<'_>,
-        order: &SetMode,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), Refusal> {
+    fn chmod(&mut self, asked: Asked<'_>, order: &SetMode) -> Result<(), Refusal> {
         check_mode(asked, Some(order.mode))?;
         let place = self.find(asked, Links::Follow, Missing::Refused)?;
-        let (at, object) = self.at(asked, place, steps)?;
+        let (at, object) = self.at(asked, place)?;
         let held = object.ok_or_else(|| asked.refuse(Code::NotFound))?;
         let special = match held.observation.kind {
             Kind::File => {
@@ -475,18 +442,13 @@ impl<'a> Planner<'a> {
         self.diff.mode(&at.path, held.observation.mode, mode);
         let touched = vec![touched(asked.verb, &at, before, after)];
         let act = Act::Chmod { at, held, mode };
-        steps.push(Step { act, touched });
+        self.steps.push(Step { act, touched });
         Ok(())
     }
 
-    fn link(
-        &mut self,
-        asked: Asked<'_>,
-        order: &MakeLink,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), Refusal> {
+    fn link(&mut self, asked: Asked<'_>, order: &MakeLink) -> Result<(), Refusal> {
         let place = self.find(asked, Links::Keep, missing(order.parents))?;
-        let (at, object) = self.at(asked, place, steps)?;
+        let (at, object) = self.at(asked, place)?;
         if let Some(held) = object {
             return Err(asked.refuse(Code::Exists).finding(held.observation.stamp));
         }
@@ -510,7 +472,7 @@ impl<'a> Planner<'a> {
             text: text.to_vec(),
             temporary: random(),
         };
-        steps.push(Step { act, touched });
+        self.steps.push(Step { act, touched });
         Ok(())
     }
 
