@@ -20,6 +20,7 @@
 
 pub mod ask;
 mod attach;
+pub mod change;
 mod control;
 mod error;
 pub mod json;
@@ -29,6 +30,7 @@ mod order;
 mod pipeline;
 mod read;
 mod session;
+pub mod stamp;
 mod stream;
 mod sys;
 #[cfg(test)]
@@ -38,7 +40,8 @@ pub mod tool;
 mod wire;
 
 pub use attach::{AttachError, SOCKET_VARIABLE};
-pub use control::Control;
+pub use change::{Changes, Plan};
+pub use control::{Control, Difference};
 pub use error::{Changed, Error, ErrorCode, NoSession, Violation};
 pub use order::{MintOrder, Pattern};
 pub use pipeline::ReadAnswer;
