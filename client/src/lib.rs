@@ -27,6 +27,7 @@ pub mod json;
 mod link;
 mod lock;
 mod order;
+pub mod patch;
 mod pipeline;
 mod read;
 mod session;
