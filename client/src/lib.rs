@@ -20,15 +20,18 @@
 
 pub mod ask;
 mod attach;
+pub mod change;
 mod control;
 mod error;
 pub mod json;
 mod link;
 mod lock;
 mod order;
+pub mod patch;
 mod pipeline;
 mod read;
 mod session;
+pub mod stamp;
 mod stream;
 mod sys;
 #[cfg(test)]
@@ -38,7 +41,8 @@ pub mod tool;
 mod wire;
 
 pub use attach::{AttachError, SOCKET_VARIABLE};
-pub use control::Control;
+pub use change::{Changes, Plan};
+pub use control::{Control, Difference};
 pub use error::{Changed, Error, ErrorCode, NoSession, Violation};
 pub use order::{MintOrder, Pattern};
 pub use pipeline::ReadAnswer;

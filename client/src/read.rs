@@ -93,7 +93,7 @@ impl ReadStream<'_> {
         if self.state == State::Over {
             return Ok(None);
         }
-        let Session { wire, buffer } = &mut *self.session;
+        let Session { wire, buffer, .. } = &mut *self.session;
         let (reply, content) = match wire.answer(buffer, self.id) {
             Ok(answer) => answer,
             Err(error) => {
@@ -183,7 +183,10 @@ impl Order {
             | Reply::Matches(_)
             | Reply::Why(_)
             | Reply::Pong(_)
-            | Reply::Closing(_) => Err(Violation::WrongKind),
+            | Reply::Closing(_)
+            | Reply::Planned(_)
+            | Reply::Changed(_)
+            | Reply::Uploaded(_) => Err(Violation::WrongKind),
         }
     }
 
