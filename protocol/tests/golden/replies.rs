@@ -206,6 +206,7 @@ fn done() -> Done {
             too_deep: 13,
             version_control: 14,
             excluded: 15,
+            temporaries: 16,
         },
     }
 }

@@ -13,6 +13,7 @@ use crate::outlet::Gone;
 use crate::policy::{Judgement, Place};
 use crate::sys::directory::{self, Fetch};
 use crate::sys::open::{self, Purpose};
+use portcullis_protocol::ledger::Temporary;
 use portcullis_protocol::limits::WALK_DEPTH_MAX;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::Rule;
@@ -264,6 +265,10 @@ fn meet<'a>(walked: &mut Walked<'a>, level: &Level, waiting: &Waiting) -> Option
             Judgement::Clear => None,
         },
     };
+    if Temporary::is_one(&waiting.name) {
+        walked.statistics.temporaries += 1;
+        return None;
+    }
     let Ok(path) = level.path.join(&waiting.name) else {
         walked.statistics.too_deep += 1;
         return None;
