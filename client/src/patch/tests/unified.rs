@@ -102,7 +102,11 @@ fn what_is_refused_and_what_it_teaches() {
             3,
             "counts 2 old and 1 new lines, but 1 and 0",
         ),
-        (format!("{x}@@ -1,1 +1,1 @@\n-a\n-b\n+c\n"), 3, "but 2 and 0"),
+        (
+            format!("{x}@@ -1,1 +1,1 @@\n-a\n-b\n+c\n"),
+            3,
+            "but 2 and 0",
+        ),
         (format!("{x}@@ -1 +1 @@\n-a\n+b\n+c\n"), 6, "one line more"),
         (format!("{x}@@ -1 +1 @@\n-a\n+b\nc\n"), 6, "one line more"),
         (
