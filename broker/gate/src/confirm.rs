@@ -5,8 +5,8 @@
 //! has ended. Processes outside the broker can; what they do between here and the call is seen by
 //! `execute` in what the call displaced.
 
-use crate::bind::observation;
 use crate::ledger::Begun;
+use crate::observation::observation;
 use crate::plan::{Act, At, Plan, Within, judge_tree};
 use crate::resolve::{Held, look_again};
 use crate::session::Session;

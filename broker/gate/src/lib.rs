@@ -16,6 +16,7 @@ mod errors;
 mod execute;
 mod ledger;
 mod main_loop;
+mod observation;
 mod observe;
 mod outlet;
 mod pipeline;

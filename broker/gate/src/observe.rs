@@ -1,8 +1,8 @@
 //! An observer: looks at what became of an effect whose gate is gone, and says it. It changes
 //! nothing, and its cage would not let it.
 
-use crate::bind::observation;
 use crate::cage::Caged;
+use crate::observation::observation;
 use crate::resolve::look_again;
 use crate::session::Session;
 use crate::sys::file;

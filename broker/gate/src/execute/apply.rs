@@ -5,10 +5,10 @@ mod clean;
 mod place;
 mod undo;
 
-use crate::bind::observation;
 use crate::confirm::{Confirmed, weaker};
 use crate::errors::code_of;
 use crate::ledger::{Begun, Ledger};
+use crate::observation::observation;
 use crate::plan::{Act, At, Diff, Outline, Plan, SharedDirectory, Step, Within};
 use crate::resolve::look_again;
 use crate::session::Session;

@@ -8,7 +8,8 @@ mod visit;
 
 pub(super) use visit::{Flow, Interrupt, Met, Visitor, Walked};
 
-use crate::bind::{Bound, observation};
+use crate::bind::Bound;
+use crate::observation::observation;
 use crate::outlet::Gone;
 use crate::policy::{Judgement, Place};
 use crate::sys::directory::{self, Fetch};

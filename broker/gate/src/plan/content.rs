@@ -1,7 +1,7 @@
 //! New content: written into a file without a name, in the directory where it is to have one.
 
 use super::SharedDirectory;
-use crate::bind::observation;
+use crate::observation::observation;
 use crate::resolve::Held;
 use crate::sys::directory::{self, Fetch};
 use crate::sys::open::Purpose;

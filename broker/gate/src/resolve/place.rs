@@ -4,7 +4,7 @@
 use super::canonical::canonical;
 use super::{Asked, Stop, code_of_name, open_judged, plain};
 use crate::admit::{Admitted, AdmittedParts};
-use crate::bind::observation;
+use crate::observation::observation;
 use crate::policy::Judgement;
 use crate::session::Session;
 use crate::sys::open::{self, Purpose};

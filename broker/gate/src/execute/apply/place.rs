@@ -2,7 +2,7 @@
 
 use super::undo::{put_back, remove};
 use super::{Failure, Made, Name, Trace, is_nothing, name, state};
-use crate::bind::observation;
+use crate::observation::observation;
 use crate::plan::{Act, At, Content, Later, Staged, Step, Unstaged, dress, is_empty, stage};
 use crate::resolve::Held;
 use crate::session::Session;
