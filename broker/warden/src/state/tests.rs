@@ -8,7 +8,7 @@ use portcullis_protocol::ledger::{Step, TreeLock};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Guarantee, Incarnation, Outcome, SessionId, Touched};
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{Digest, PathState, RootIndex};
+use portcullis_protocol::view::{Digest, ObjectId, PathState, RootIndex};
 use std::os::unix::fs::PermissionsExt;
 
 const SOON: Duration = Duration::from_millis(50);
