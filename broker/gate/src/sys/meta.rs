@@ -62,8 +62,9 @@ pub fn set_group(file: BorrowedFd<'_>, group: u32) -> Result<(), Errno> {
 /// The names of a file's attributes, each with its final zero byte. A file system without any has
 /// none.
 pub fn attributes(file: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
-    // Most files have none, and the size alone says so.
-    match point(|| rustix::fs::flistxattr(file, &mut [] as &mut [u8])) {
+    // Most files have none, and the size alone says so. An empty buffer would not: rustix gives
+    // what it put there, which is nothing.
+    match point(|| rustix::fs::flistxattr_query(file)) {
         Ok(0) | Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
         Ok(_) | Err(Errno::RANGE) => {}
         Err(error) => return Err(error),
