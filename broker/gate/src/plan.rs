@@ -14,7 +14,7 @@ mod target;
 mod tree;
 
 pub(crate) use act::{Act, At, Step, Within};
-pub(crate) use content::{Content, Later, NEW_FILE, Staged, Unstaged, dress, is_empty, stage};
+pub(crate) use content::{Content, Later, Staged, Unstaged, copied, is_empty, stage};
 pub(crate) use diff::Diff;
 pub(crate) use tree::judge_tree;
 
