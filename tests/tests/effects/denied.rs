@@ -300,3 +300,59 @@ fn row_14_what_other_programs_run_is_written_by_no_verb_at_any_depth() {
         "beside",
     );
 }
+
+#[test]
+fn row_14_a_link_to_what_is_denied_is_no_way_to_write_it() {
+    let mut arena = arena();
+    let inside = arena.inside();
+    arena.write(".git/config", "old content\n");
+    arena.write(".git/hooks/sample", "old content\n");
+    arena.link("innocent", ".git/config");
+    arena.link("directory", ".git");
+    arena.link("d/hooks", "../.git/hooks");
+    arena.link("twice", "directory/hooks/sample");
+    let mut opened = arena.session();
+    let session = &mut opened.session;
+    let before = census(&inside);
+    for name in ["innocent", "twice"] {
+        for deed in [Deed::Write, Deed::Edit, Deed::Chmod] {
+            by_rule(
+                &refused(session, &deed.changes(name)),
+                "builtin:git",
+                &format!("{deed:?} {name}"),
+            );
+        }
+    }
+    for name in [
+        "directory/config",
+        "directory/new",
+        "d/hooks/sample",
+        "d/hooks/new",
+        "d/hooks/deep/new",
+        "directory/hooks",
+    ] {
+        for deed in Deed::ALL {
+            by_rule(
+                &refused(session, &deed.changes(name)),
+                "builtin:git",
+                &format!("{deed:?} {name}"),
+            );
+        }
+    }
+    assert_eq!(census(&inside), before);
+    // One that a session makes itself is no better.
+    done(session, &Deed::Delete.changes("innocent"));
+    let link = portcullis_client::change::link(at("innocent"), ".git/hooks/new").unwrap();
+    done(session, &crate::trial::one(link));
+    for deed in [Deed::Write, Deed::Edit, Deed::Chmod] {
+        let refusal = refused(session, &deed.changes("innocent"));
+        assert!(
+            matches!(refusal.code, Code::Denied | Code::NotFound),
+            "{deed:?}: {refusal}"
+        );
+    }
+    assert!(!inside.join(".git/hooks/new").exists());
+    // The control follows it.
+    Deed::Write.naive(&inside, "innocent").unwrap();
+    assert!(inside.join(".git/hooks/new").exists());
+}

@@ -348,3 +348,90 @@ fn row_70_an_ended_session_changes_nothing() {
     }
     assert_eq!(census(&inside), before);
 }
+
+#[test]
+fn a_denied_object_is_changed_by_no_name_and_holds_its_tree() {
+    let mut arena = arena();
+    let inside = arena.inside();
+    arena.write("tree/deep/kept", "old content\n");
+    arena.write("tree/beside", "old content\n");
+    arena.link("way", "tree/deep/kept");
+    let kept = std::fs::File::open(inside.join("tree/deep/kept")).unwrap();
+    let mut opened = arena
+        .session_with(|order, _| order.deny_object("kept", "r", VerbSet::WRITING, kept.into()));
+    let session = &mut opened.session;
+    // Whatever name it gets.
+    std::fs::rename(
+        inside.join("tree/deep/kept"),
+        inside.join("tree/deep/renamed"),
+    )
+    .unwrap();
+    std::fs::hard_link(inside.join("tree/deep/renamed"), inside.join("d/alias")).unwrap();
+    let before = census(&inside);
+    for name in ["tree/deep/renamed", "d/alias"] {
+        for deed in [
+            Deed::Write,
+            Deed::Edit,
+            Deed::MoveFrom,
+            Deed::MoveOnto,
+            Deed::Delete,
+            Deed::Chmod,
+        ] {
+            by_rule(
+                &refused(session, &deed.changes(name)),
+                "kept",
+                &format!("{deed:?} {name}"),
+            );
+        }
+    }
+    for name in ["tree", "tree/deep", "d"] {
+        for deed in [Deed::MoveFrom, Deed::DeleteTree] {
+            by_rule(
+                &refused(session, &deed.changes(name)),
+                "kept",
+                &format!("{deed:?} {name}"),
+            );
+        }
+    }
+    assert_eq!(census(&inside), before);
+    done(session, &Deed::Write.changes("tree/beside"));
+    // The control compares names, and its name is another.
+    let control = Unprotected::new();
+    std::fs::rename(control.inside().join("x"), control.inside().join("y")).unwrap();
+    Deed::Write.naive(&control.inside(), "y").unwrap();
+}
+
+#[test]
+fn an_expired_session_changes_nothing() {
+    let mut arena = arena();
+    let inside = arena.inside();
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
+    let end = u64::try_from(now.as_millis()).unwrap() + 300;
+    let mut opened = arena.session_with(|order, _| order.expires_ms(end));
+    let before = census(&inside);
+    // Not a measurement: it waits until the end has come.
+    while std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_millis()
+        <= u128::from(end)
+    {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    for deed in Deed::ALL {
+        match opened.session.change(&deed.changes("file")) {
+            Ok(changed) => panic!("{deed:?}: {changed:?}"),
+            Err(error) => match error.refusal() {
+                Some(refusal) => assert_eq!(refusal.code, Code::Expired, "{deed:?}"),
+                // The warden may have ended it by then.
+                None => assert!(
+                    matches!(error.code(), portcullis_client::ErrorCode::Closed(_)),
+                    "{error:?}"
+                ),
+            },
+        }
+    }
+    assert_eq!(census(&inside), before);
+}
