@@ -64,7 +64,7 @@ pub(crate) fn confirm(
                 }
             }
         }
-        guarantee = weaker(guarantee, hold_writers_off(&step.act)?);
+        guarantee = weaker(guarantee, hold_writers_off(session, &step.act)?);
         for (at, expected) in step.act.places().zip(step.act.expected()) {
             check_name(&step.act, at, expected)?;
         }
@@ -121,10 +121,10 @@ fn check_name(act: &Act, at: &At, expected: Option<&Held>) -> Result<(), Unconfi
 }
 
 /// Keeps writers off a file that is to be replaced, until its descriptor closes.
-fn hold_writers_off(act: &Act) -> Result<Guarantee, Unconfirmed> {
+fn hold_writers_off(session: &Session, act: &Act) -> Result<Guarantee, Unconfirmed> {
     match act {
-        Act::Replace { held, .. } => match meta::lease(held.fd()) {
-            Ok(Lease::Held) => Ok(Guarantee::Exact),
+        Act::Replace { at, held, .. } => match meta::lease(held.fd()) {
+            Ok(Lease::Held) => Ok(session.surest_lease(at.root)),
             Ok(Lease::Writers) => Err(refuse(act, Code::Busy)),
             Ok(Lease::Unavailable) => Ok(Guarantee::Detected),
             Err(errno) => Err(stopped(act, errno)),

@@ -6,7 +6,7 @@ use crate::sys::open::{self, Purpose};
 use portcullis_protocol::authority::{Authority, FileSystem};
 use portcullis_protocol::ledger::Setup;
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::session::{Incarnation, Limits, SessionId};
+use portcullis_protocol::session::{Guarantee, Incarnation, Limits, SessionId};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::RootIndex;
 use rustix::io::Errno;
@@ -80,6 +80,21 @@ impl Session {
         self.roots
             .get(usize::from(index.0))
             .map(|root| root.as_fd())
+    }
+
+    /// How sure a read lease makes it that nobody writes a file of this root.
+    pub(crate) fn surest_lease(&self, index: RootIndex) -> Guarantee {
+        match self.authority.root(index).map(|root| root.file_system) {
+            // A mapping for writing that outlived its descriptor is not seen there.
+            Some(FileSystem::Overlay) | None => Guarantee::Detected,
+            Some(
+                FileSystem::Btrfs
+                | FileSystem::Ext
+                | FileSystem::Xfs
+                | FileSystem::Tmpfs
+                | FileSystem::F2fs,
+            ) => Guarantee::Exact,
+        }
     }
 
     /// The device of a root when its file system may have others inside one mount (btrfs

@@ -4,7 +4,7 @@
 use portcullis_client::change::Item;
 use portcullis_client::{Changes, Session, ask};
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Changed, Outcome, Selector};
+use portcullis_protocol::session::{Changed, Guarantee, Outcome, Selector};
 use portcullis_protocol::view::{Digest, Stamp};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -135,6 +135,22 @@ pub fn likeness(tree: &Path) -> Vec<String> {
     }
     lines.sort();
     lines
+}
+
+/// Whether a tree is on overlayfs, where a lease says less: a mapping for writing whose descriptor
+/// was closed is not seen.
+pub fn on_overlay(tree: &Path) -> bool {
+    const OVERLAYFS_SUPER_MAGIC: i64 = 0x794c_7630;
+    rustix::fs::statfs(tree).unwrap().f_type == OVERLAYFS_SUPER_MAGIC
+}
+
+/// How sure the replacement of a file is at best.
+pub fn surest(tree: &Path) -> Guarantee {
+    if on_overlay(tree) {
+        Guarantee::Detected
+    } else {
+        Guarantee::Exact
+    }
 }
 
 /// No name of the broker's own is left anywhere in a tree.
