@@ -99,11 +99,15 @@ pub enum TransportError {
     Kernel(#[from] Errno),
 }
 
+/// Content that is copied behind its head to be sent as one piece, at most; in bytes.
+const COPIED_BYTES_MAX: usize = 1024;
+
 /// Room for any frame, in the middle of a page. The kernel copies up to eight times slower when
 /// source and destination differ by 1 to 31 bytes within a page; file content begins at a page in
 /// the page cache, and a little after the head of a frame in a socket. From the middle of a page
 /// neither is that near, whatever the length of the head. Its pages are touched only as far as
-/// they are used.
+/// they are used. Before the room is place for a frame's head, so that content that was put there
+/// goes out as one piece ([`Endpoint::send_room`]).
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -114,10 +118,12 @@ pub struct Buffer {
 impl Buffer {
     const PAGE: usize = 4096;
     const AFTER: usize = Self::PAGE / 2;
+    /// A packet that fills this too is longer than any frame.
+    const BEYOND: usize = 1;
 
     /// Room for any frame.
     pub fn new() -> Self {
-        let bytes = vec![0; FRAME_BYTES_MAX + Self::PAGE + Self::AFTER];
+        let bytes = vec![0; FRAME_BYTES_MAX + Self::PAGE + Self::AFTER + Self::BEYOND];
         let skip = match bytes.as_ptr().align_offset(Self::PAGE) {
             // The alignment cannot be had: any place will do.
             usize::MAX => 0,
@@ -134,8 +140,23 @@ impl Buffer {
             .unwrap_or_default()
     }
 
+    /// Room for any frame, and one byte by which a longer packet is known.
+    fn room_and_beyond(&mut self) -> &mut [u8] {
+        let end = self.skip + FRAME_BYTES_MAX + Self::BEYOND;
+        self.bytes.get_mut(self.skip..end).unwrap_or_default()
+    }
+
     fn filled(&self, len: usize) -> Option<&[u8]> {
         self.bytes.get(self.skip..self.skip + len)
+    }
+
+    /// Puts `head` right before the first `len` bytes of the room, and gives both as one piece;
+    /// none when there is no place for it.
+    fn headed(&mut self, head: &[u8], len: usize) -> Option<&[u8]> {
+        let start = self.skip.checked_sub(head.len())?;
+        let place = self.bytes.get_mut(start..self.skip)?;
+        place.copy_from_slice(head);
+        self.bytes.get(start..self.skip + len)
     }
 }
 
@@ -160,10 +181,39 @@ impl<'a, S: Side> Packet<'a, S> {
     }
 }
 
+/// What becomes of descriptors that the peer tries to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rights {
+    /// The kernel refuses them at the peer, so that a packet is bytes alone and is simply read.
+    RefusedBefore,
+    /// They may come with a packet, and must be looked for.
+    MayCome,
+}
+
+/// A packet in a buffer that is not lent yet.
+struct Taken {
+    bytes: usize,
+    descriptors: Vec<OwnedFd>,
+}
+
+impl Taken {
+    fn of<S>(self, buffer: &Buffer) -> Result<Packet<'_, S>, TransportError> {
+        match buffer.filled(self.bytes) {
+            Some([]) | None => Err(TransportError::Closed),
+            Some(bytes) => Ok(Packet {
+                bytes,
+                descriptors: self.descriptors,
+                side: PhantomData,
+            }),
+        }
+    }
+}
+
 /// Holding one means: a connected local SEQPACKET socket, close-on-exec, with room for a frame.
 #[derive(Debug)]
 pub struct Endpoint<S> {
     socket: OwnedFd,
+    rights: Rights,
     side: PhantomData<fn() -> S>,
 }
 
@@ -182,6 +232,24 @@ pub fn pair() -> Result<(OwnedFd, OwnedFd), TransportError> {
     Ok((a, b))
 }
 
+/// What it means that a packet was not sent.
+fn unsent(error: Errno) -> TransportError {
+    match error {
+        Errno::AGAIN => TransportError::NotReady,
+        Errno::PIPE | Errno::CONNRESET => TransportError::Closed,
+        error => error.into(),
+    }
+}
+
+/// What it means that no packet was taken.
+fn untaken(error: Errno) -> TransportError {
+    match error {
+        Errno::AGAIN => TransportError::NotReady,
+        Errno::CONNRESET => TransportError::Closed,
+        error => error.into(),
+    }
+}
+
 impl<S: Side> Endpoint<S> {
     /// Takes a connected socket. Refuses another kind of socket, and one whose buffer cannot hold
     /// a frame; on a side that takes no descriptors, tells the kernel so where it can be told.
@@ -196,16 +264,18 @@ impl<S: Side> Endpoint<S> {
             return Err(TransportError::SmallBuffer(room));
         }
         rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
-        match S::DESCRIPTORS {
-            Descriptors::Taken => {}
+        let rights = match S::DESCRIPTORS {
+            Descriptors::Taken => Rights::MayCome,
             Descriptors::Refused => match sys::refuse_descriptors(socket.as_fd()) {
+                Ok(()) => Rights::RefusedBefore,
                 // Without the option (before Linux 6.16) `receive` drops and refuses them.
-                Ok(()) | Err(Errno::NOPROTOOPT) => {}
+                Err(Errno::NOPROTOOPT) => Rights::MayCome,
                 Err(error) => return Err(error.into()),
             },
-        }
+        };
         Ok(Self {
             socket,
+            rights,
             side: PhantomData,
         })
     }
@@ -220,7 +290,8 @@ impl<S: Side> Endpoint<S> {
         )?)
     }
 
-    /// Sends one frame whole or not at all. `scratch` is overwritten. Safe from several threads:
+    /// Sends one frame whole or not at all. `scratch` is overwritten with the frame's head.
+    /// Safe from several threads:
     /// the kernel keeps packets apart.
     pub fn send(
         &self,
@@ -230,18 +301,51 @@ impl<S: Side> Endpoint<S> {
         content: &[u8],
     ) -> Result<(), TransportError> {
         frame::encode(id, message, content.len(), scratch)?;
+        if content.len() <= COPIED_BYTES_MAX {
+            let head = scratch.len();
+            scratch.extend_from_slice(content);
+            let sent = self.send_piece(scratch, SendFlags::NOSIGNAL);
+            scratch.truncate(head);
+            return sent;
+        }
         let mut none = SendAncillaryBuffer::default();
         self.send_packet(scratch, content, &mut none, SendFlags::NOSIGNAL)
+    }
+
+    /// Sends one frame whose content is the first `len` bytes of the buffer's room, whole or not
+    /// at all. What is before the room is overwritten, as `scratch` is.
+    pub fn send_room(
+        &self,
+        scratch: &mut Vec<u8>,
+        id: RequestId,
+        message: &S::Sends,
+        buffer: &mut Buffer,
+        len: usize,
+    ) -> Result<(), TransportError> {
+        frame::encode(id, message, len, scratch)?;
+        match buffer.headed(scratch, len) {
+            Some(piece) => self.send_piece(piece, SendFlags::NOSIGNAL),
+            None => {
+                let mut none = SendAncillaryBuffer::default();
+                self.send_packet(scratch, buffer.room(len), &mut none, SendFlags::NOSIGNAL)
+            }
+        }
     }
 
     /// Sends many frames without content, in order, in as few system calls as the kernel allows:
     /// the peer is woken once for all of them and not for each. On an error some of them may have
     /// been sent.
-    pub fn send_many(&self, messages: &[(RequestId, S::Sends)]) -> Result<(), TransportError> {
-        let mut frames = Vec::with_capacity(messages.len());
+    pub fn send_many<'m>(
+        &self,
+        messages: impl IntoIterator<Item = (RequestId, &'m S::Sends)>,
+    ) -> Result<(), TransportError>
+    where
+        S::Sends: 'm,
+    {
+        let mut frames = Vec::new();
         for (id, message) in messages {
             let mut encoded = Vec::new();
-            frame::encode(*id, message, 0, &mut encoded)?;
+            frame::encode(id, message, 0, &mut encoded)?;
             frames.push(encoded);
         }
         let parts: Vec<_> = frames
@@ -262,9 +366,7 @@ impl<S: Side> Endpoint<S> {
             match rustix::net::sendmmsg(&self.socket, &mut packets, SendFlags::NOSIGNAL) {
                 Ok(more) => sent += more,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Err(TransportError::NotReady),
-                Err(Errno::PIPE | Errno::CONNRESET) => return Err(TransportError::Closed),
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(unsent(error)),
             }
         }
         Ok(())
@@ -279,13 +381,7 @@ impl<S: Side> Endpoint<S> {
         message: &S::Sends,
     ) -> Result<(), TransportError> {
         frame::encode(id, message, 0, scratch)?;
-        let mut none = SendAncillaryBuffer::default();
-        self.send_packet(
-            scratch,
-            &[],
-            &mut none,
-            SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
-        )
+        self.send_piece(scratch, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
     }
 
     /// Sends one frame with descriptors, which stay open here.
@@ -310,6 +406,17 @@ impl<S: Side> Endpoint<S> {
         self.send_packet(&scratch, &[], &mut ancillary, SendFlags::NOSIGNAL)
     }
 
+    /// A packet that is one piece of memory: `sendto` costs less than `sendmsg`.
+    fn send_piece(&self, piece: &[u8], flags: SendFlags) -> Result<(), TransportError> {
+        loop {
+            match rustix::net::send(&self.socket, piece, flags) {
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(unsent(error)),
+            }
+        }
+    }
+
     fn send_packet(
         &self,
         head: &[u8],
@@ -324,20 +431,73 @@ impl<S: Side> Endpoint<S> {
             match rustix::net::sendmsg(&self.socket, parts, ancillary, flags) {
                 Ok(_) => return Ok(()),
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Err(TransportError::NotReady),
-                Err(Errno::PIPE | Errno::CONNRESET) => return Err(TransportError::Closed),
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(unsent(error)),
             }
         }
     }
 
     /// Waits for one packet.
     pub fn receive<'b>(&self, buffer: &'b mut Buffer) -> Result<Packet<'b, S>, TransportError> {
+        self.wait(buffer).and_then(|taken| taken.of(buffer))
+    }
+
+    fn wait(&self, buffer: &mut Buffer) -> Result<Taken, TransportError> {
+        match self.rights {
+            Rights::RefusedBefore => self.plain(buffer),
+            Rights::MayCome => self.packet(buffer, RecvFlags::empty()),
+        }
+    }
+
+    /// A packet of bytes alone: `read` costs less than `recvmsg`.
+    fn plain(&self, buffer: &mut Buffer) -> Result<Taken, TransportError> {
+        let bytes = loop {
+            match rustix::io::read(&self.socket, buffer.room_and_beyond()) {
+                Ok(bytes) => break bytes,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(untaken(error)),
+            }
+        };
+        if bytes > FRAME_BYTES_MAX {
+            return Err(TransportError::TooLong);
+        }
+        Ok(Taken {
+            bytes,
+            descriptors: Vec::new(),
+        })
+    }
+
+    /// Waits for one packet where more are expected than one. On a core that the two sides share,
+    /// a side that sleeps is woken by the first packet and stops the other after each; so this one
+    /// steps back once before it sleeps, and finds what the other sent meanwhile.
+    pub fn receive_of_many<'b>(
+        &self,
+        buffer: &'b mut Buffer,
+    ) -> Result<Packet<'b, S>, TransportError> {
+        self.receive_or(buffer, rustix::thread::sched_yield)
+    }
+
+    /// Takes a packet that has come. When none has, calls `idle` once and then waits.
+    pub fn receive_or<'b>(
+        &self,
+        buffer: &'b mut Buffer,
+        idle: impl FnOnce(),
+    ) -> Result<Packet<'b, S>, TransportError> {
+        let taken = match self.packet(buffer, RecvFlags::DONTWAIT) {
+            Err(TransportError::NotReady) => {
+                idle();
+                self.wait(buffer)
+            }
+            taken => taken,
+        };
+        taken.and_then(|taken| taken.of(buffer))
+    }
+
+    fn packet(&self, buffer: &mut Buffer, how: RecvFlags) -> Result<Taken, TransportError> {
         let mut descriptors = Vec::new();
         let (bytes, flags) = loop {
             let received = match S::DESCRIPTORS {
                 Descriptors::Refused => {
-                    self.receive_into(buffer, &mut RecvAncillaryBuffer::default())
+                    self.receive_into(buffer, &mut RecvAncillaryBuffer::default(), how)
                 }
                 Descriptors::Taken => {
                     let mut space = vec![
@@ -345,7 +505,7 @@ impl<S: Side> Endpoint<S> {
                         rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))
                     ];
                     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-                    let received = self.receive_into(buffer, &mut ancillary);
+                    let received = self.receive_into(buffer, &mut ancillary, how);
                     for message in ancillary.drain() {
                         if let RecvAncillaryMessage::ScmRights(rights) = message {
                             descriptors.extend(rights);
@@ -357,9 +517,7 @@ impl<S: Side> Endpoint<S> {
             match received {
                 Ok(received) => break received,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Err(TransportError::NotReady),
-                Err(Errno::CONNRESET) => return Err(TransportError::Closed),
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(untaken(error)),
             }
         };
         if flags.contains(ReturnFlags::TRUNC) {
@@ -368,23 +526,18 @@ impl<S: Side> Endpoint<S> {
         if flags.contains(ReturnFlags::CTRUNC) {
             return Err(TransportError::UnwantedDescriptors);
         }
-        match buffer.filled(bytes) {
-            Some([]) | None => Err(TransportError::Closed),
-            Some(bytes) => Ok(Packet {
-                bytes,
-                descriptors,
-                side: PhantomData,
-            }),
-        }
+        Ok(Taken { bytes, descriptors })
     }
 
     fn receive_into(
         &self,
         buffer: &mut Buffer,
         ancillary: &mut RecvAncillaryBuffer<'_>,
+        how: RecvFlags,
     ) -> Result<(usize, ReturnFlags), Errno> {
         let mut parts = [IoSliceMut::new(buffer.room(FRAME_BYTES_MAX))];
-        rustix::net::recvmsg(&self.socket, &mut parts, ancillary, RecvFlags::CMSG_CLOEXEC)
+        let flags = how | RecvFlags::CMSG_CLOEXEC;
+        rustix::net::recvmsg(&self.socket, &mut parts, ancillary, flags)
             .map(|received| (received.bytes, received.flags))
     }
 

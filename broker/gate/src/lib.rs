@@ -14,6 +14,7 @@ mod counters;
 mod execute;
 mod main_loop;
 mod outlet;
+mod pace;
 mod pipeline;
 mod resolve;
 mod serve;

@@ -3,6 +3,7 @@
 use crate::cage::Caged;
 use crate::counters::{Counted, Counters};
 use crate::outlet::{Gone, Outlet, Running};
+use crate::pace::Pace;
 use crate::pipeline;
 use crate::session::Session;
 use crate::streams::{Streams, Work};
@@ -49,9 +50,10 @@ pub(crate) fn serve(
         endpoint: Arc::clone(&endpoint),
         counters: Arc::clone(counters),
         greeted: Greeted::No,
+        pace: Pace::default(),
     };
     loop {
-        match talk.turn(buffer) {
+        match talk.turn(&endpoint, buffer) {
             Ok(Next::Go) => {}
             Ok(Next::End(end)) => {
                 talk.streams.cancel_all();
@@ -83,13 +85,17 @@ struct Conversation {
     streams: Streams,
     running: Running,
     greeted: Greeted,
+    pace: Pace,
 }
 
 impl Conversation {
     /// Takes one packet and answers it, or hands it to a stream.
-    fn turn(&mut self, buffer: &mut Buffer) -> Result<Next, Gone> {
-        let endpoint = Arc::clone(&self.endpoint);
-        let packet = match endpoint.receive(buffer) {
+    fn turn(
+        &mut self,
+        endpoint: &Endpoint<SessionSide>,
+        buffer: &mut Buffer,
+    ) -> Result<Next, Gone> {
+        let packet = match self.pace.receive(endpoint, buffer) {
             Ok(packet) => packet,
             // A stream that could not send shut the socket down to end this wait.
             Err(TransportError::Closed) if self.counters.has_stalled() => return Err(Gone),

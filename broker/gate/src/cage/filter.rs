@@ -24,6 +24,7 @@ const FREE: &[libc::c_long] = &[
     // the session and the ledger
     libc::SYS_recvmsg,
     libc::SYS_sendmsg,
+    libc::SYS_sendto, // what `sendmsg` can, and no more
     libc::SYS_shutdown,
     // memory
     libc::SYS_munmap,
