@@ -4,17 +4,22 @@
 //! session endpoint cannot be handed to code that speaks control: the types differ, and on the
 //! wire every frame begins with the tag of its endpoint and direction.
 
+mod buffer;
+mod receive;
 mod sys;
 
-use portcullis_protocol::frame::{self, DecodeError, EncodeError, Frame, Message, RequestId};
+pub use buffer::{Buffer, Filled};
+pub use receive::Packet;
+
+use portcullis_protocol::frame::{self, DecodeError, EncodeError, Message, RequestId};
 use portcullis_protocol::limits::{DESCRIPTORS_MAX, FRAME_BYTES_MAX};
 use portcullis_protocol::{control, ledger, session};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, MMsgHdr, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
-    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sockopt,
+    AddressFamily, MMsgHdr, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags,
+    SocketType, sockopt,
 };
-use std::io::{IoSlice, IoSliceMut};
+use std::io::IoSlice;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -102,85 +107,6 @@ pub enum TransportError {
 /// Content that is copied behind its head to be sent as one piece, at most; in bytes.
 const COPIED_BYTES_MAX: usize = 1024;
 
-/// Room for any frame, in the middle of a page. The kernel copies up to eight times slower when
-/// source and destination differ by 1 to 31 bytes within a page; file content begins at a page in
-/// the page cache, and a little after the head of a frame in a socket. From the middle of a page
-/// neither is that near, whatever the length of the head. Its pages are touched only as far as
-/// they are used. Before the room is place for a frame's head, so that content that was put there
-/// goes out as one piece ([`Endpoint::send_room`]).
-#[derive(Debug)]
-pub struct Buffer {
-    bytes: Vec<u8>,
-    /// Where the room begins. The heap block of a `Vec` never moves while its capacity stays.
-    skip: usize,
-}
-
-impl Buffer {
-    const PAGE: usize = 4096;
-    const AFTER: usize = Self::PAGE / 2;
-    /// A packet that fills this too is longer than any frame.
-    const BEYOND: usize = 1;
-
-    /// Room for any frame.
-    pub fn new() -> Self {
-        let bytes = vec![0; FRAME_BYTES_MAX + Self::PAGE + Self::AFTER + Self::BEYOND];
-        let skip = match bytes.as_ptr().align_offset(Self::PAGE) {
-            // The alignment cannot be had: any place will do.
-            usize::MAX => 0,
-            skip => skip + Self::AFTER,
-        };
-        Self { bytes, skip }
-    }
-
-    /// The first `len` bytes, or all of them.
-    pub fn room(&mut self, len: usize) -> &mut [u8] {
-        let len = len.min(FRAME_BYTES_MAX);
-        self.bytes
-            .get_mut(self.skip..self.skip + len)
-            .unwrap_or_default()
-    }
-
-    /// Room for any frame, and one byte by which a longer packet is known.
-    fn room_and_beyond(&mut self) -> &mut [u8] {
-        let end = self.skip + FRAME_BYTES_MAX + Self::BEYOND;
-        self.bytes.get_mut(self.skip..end).unwrap_or_default()
-    }
-
-    fn filled(&self, len: usize) -> Option<&[u8]> {
-        self.bytes.get(self.skip..self.skip + len)
-    }
-
-    /// Puts `head` right before the first `len` bytes of the room, and gives both as one piece;
-    /// none when there is no place for it.
-    fn headed(&mut self, head: &[u8], len: usize) -> Option<&[u8]> {
-        let start = self.skip.checked_sub(head.len())?;
-        let place = self.bytes.get_mut(start..self.skip)?;
-        place.copy_from_slice(head);
-        self.bytes.get(start..self.skip + len)
-    }
-}
-
-impl Default for Buffer {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// A received packet, not yet decoded.
-#[derive(Debug)]
-pub struct Packet<'a, S> {
-    bytes: &'a [u8],
-    descriptors: Vec<OwnedFd>,
-    side: PhantomData<S>,
-}
-
-impl<'a, S: Side> Packet<'a, S> {
-    /// Decodes it and hands over its descriptors.
-    pub fn decode(self) -> Result<(Frame<'a, S::Receives>, Vec<OwnedFd>), DecodeError> {
-        Ok((frame::decode(self.bytes)?, self.descriptors))
-    }
-}
-
 /// What becomes of descriptors that the peer tries to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rights {
@@ -188,25 +114,6 @@ enum Rights {
     RefusedBefore,
     /// They may come with a packet, and must be looked for.
     MayCome,
-}
-
-/// A packet in a buffer that is not lent yet.
-struct Taken {
-    bytes: usize,
-    descriptors: Vec<OwnedFd>,
-}
-
-impl Taken {
-    fn of<S>(self, buffer: &Buffer) -> Result<Packet<'_, S>, TransportError> {
-        match buffer.filled(self.bytes) {
-            Some([]) | None => Err(TransportError::Closed),
-            Some(bytes) => Ok(Packet {
-                bytes,
-                descriptors: self.descriptors,
-                side: PhantomData,
-            }),
-        }
-    }
 }
 
 /// Holding one means: a connected local SEQPACKET socket, close-on-exec, with room for a frame.
@@ -237,15 +144,6 @@ fn unsent(error: Errno) -> TransportError {
     match error {
         Errno::AGAIN => TransportError::NotReady,
         Errno::PIPE | Errno::CONNRESET => TransportError::Closed,
-        error => error.into(),
-    }
-}
-
-/// What it means that no packet was taken.
-fn untaken(error: Errno) -> TransportError {
-    match error {
-        Errno::AGAIN => TransportError::NotReady,
-        Errno::CONNRESET => TransportError::Closed,
         error => error.into(),
     }
 }
@@ -312,16 +210,16 @@ impl<S: Side> Endpoint<S> {
         self.send_packet(scratch, content, &mut none, SendFlags::NOSIGNAL)
     }
 
-    /// Sends one frame whose content is the first `len` bytes of the buffer's room, whole or not
-    /// at all. What is before the room is overwritten, as `scratch` is.
+    /// Sends one frame whose content is in the buffer's room already, whole or not at all. What is
+    /// before the room is overwritten, as `scratch` is.
     pub fn send_room(
         &self,
         scratch: &mut Vec<u8>,
         id: RequestId,
         message: &S::Sends,
-        buffer: &mut Buffer,
-        len: usize,
+        content: Filled<'_>,
     ) -> Result<(), TransportError> {
+        let Filled { buffer, len } = content;
         frame::encode(id, message, len, scratch)?;
         match buffer.headed(scratch, len) {
             Some(piece) => self.send_piece(piece, SendFlags::NOSIGNAL),
@@ -434,111 +332,6 @@ impl<S: Side> Endpoint<S> {
                 Err(error) => return Err(unsent(error)),
             }
         }
-    }
-
-    /// Waits for one packet.
-    pub fn receive<'b>(&self, buffer: &'b mut Buffer) -> Result<Packet<'b, S>, TransportError> {
-        self.wait(buffer).and_then(|taken| taken.of(buffer))
-    }
-
-    fn wait(&self, buffer: &mut Buffer) -> Result<Taken, TransportError> {
-        match self.rights {
-            Rights::RefusedBefore => self.plain(buffer),
-            Rights::MayCome => self.packet(buffer, RecvFlags::empty()),
-        }
-    }
-
-    /// A packet of bytes alone: `read` costs less than `recvmsg`.
-    fn plain(&self, buffer: &mut Buffer) -> Result<Taken, TransportError> {
-        let bytes = loop {
-            match rustix::io::read(&self.socket, buffer.room_and_beyond()) {
-                Ok(bytes) => break bytes,
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(untaken(error)),
-            }
-        };
-        if bytes > FRAME_BYTES_MAX {
-            return Err(TransportError::TooLong);
-        }
-        Ok(Taken {
-            bytes,
-            descriptors: Vec::new(),
-        })
-    }
-
-    /// Waits for one packet where more are expected than one. On a core that the two sides share,
-    /// a side that sleeps is woken by the first packet and stops the other after each; so this one
-    /// steps back once before it sleeps, and finds what the other sent meanwhile.
-    pub fn receive_of_many<'b>(
-        &self,
-        buffer: &'b mut Buffer,
-    ) -> Result<Packet<'b, S>, TransportError> {
-        self.receive_or(buffer, rustix::thread::sched_yield)
-    }
-
-    /// Takes a packet that has come. When none has, calls `idle` once and then waits.
-    pub fn receive_or<'b>(
-        &self,
-        buffer: &'b mut Buffer,
-        idle: impl FnOnce(),
-    ) -> Result<Packet<'b, S>, TransportError> {
-        let taken = match self.packet(buffer, RecvFlags::DONTWAIT) {
-            Err(TransportError::NotReady) => {
-                idle();
-                self.wait(buffer)
-            }
-            taken => taken,
-        };
-        taken.and_then(|taken| taken.of(buffer))
-    }
-
-    fn packet(&self, buffer: &mut Buffer, how: RecvFlags) -> Result<Taken, TransportError> {
-        let mut descriptors = Vec::new();
-        let (bytes, flags) = loop {
-            let received = match S::DESCRIPTORS {
-                Descriptors::Refused => {
-                    self.receive_into(buffer, &mut RecvAncillaryBuffer::default(), how)
-                }
-                Descriptors::Taken => {
-                    let mut space = vec![
-                        MaybeUninit::uninit();
-                        rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))
-                    ];
-                    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-                    let received = self.receive_into(buffer, &mut ancillary, how);
-                    for message in ancillary.drain() {
-                        if let RecvAncillaryMessage::ScmRights(rights) = message {
-                            descriptors.extend(rights);
-                        }
-                    }
-                    received
-                }
-            };
-            match received {
-                Ok(received) => break received,
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(untaken(error)),
-            }
-        };
-        if flags.contains(ReturnFlags::TRUNC) {
-            return Err(TransportError::TooLong);
-        }
-        if flags.contains(ReturnFlags::CTRUNC) {
-            return Err(TransportError::UnwantedDescriptors);
-        }
-        Ok(Taken { bytes, descriptors })
-    }
-
-    fn receive_into(
-        &self,
-        buffer: &mut Buffer,
-        ancillary: &mut RecvAncillaryBuffer<'_>,
-        how: RecvFlags,
-    ) -> Result<(usize, ReturnFlags), Errno> {
-        let mut parts = [IoSliceMut::new(buffer.room(FRAME_BYTES_MAX))];
-        let flags = how | RecvFlags::CMSG_CLOEXEC;
-        rustix::net::recvmsg(&self.socket, &mut parts, ancillary, flags)
-            .map(|received| (received.bytes, received.flags))
     }
 
     /// The socket, moved out.

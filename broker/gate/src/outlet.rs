@@ -76,7 +76,7 @@ impl Outlet {
         }
         let sent = self
             .endpoint
-            .send_room(&mut self.scratch, self.id, reply, room, len);
+            .send_room(&mut self.scratch, self.id, reply, room.first(len));
         self.sent(sent, len)
     }
 

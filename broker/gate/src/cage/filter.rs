@@ -3,7 +3,7 @@
 //! Of the calls that open by name only `openat2` is here. Hot calls carry no argument checks, so
 //! that the kernel decides them from a bitmap.
 
-use super::CageError;
+use super::{CageError, tree};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition,
     SeccompFilter, SeccompRule, TargetArch,
@@ -73,7 +73,8 @@ const THREAD: u64 = (libc::CLONE_VM
 /// Loads the filter for this thread and all it starts; gives the digest of its program.
 pub(super) fn apply() -> Result<[u8; 32], CageError> {
     let failed = |error: &dyn std::fmt::Display| CageError::Filter(error.to_string());
-    let allow = allow_list().map_err(|e| failed(&e))?;
+    let listed = allow_list(List::Conditional).map_err(|e| failed(&e))?;
+    let allow = tree::before(&listed, &free()).ok_or_else(|| failed(&"no place for the tree"))?;
     let no_clone3 = no_clone3().map_err(|e| failed(&e))?;
     let mut digest = blake3::Hasher::new();
     for program in [&no_clone3, &allow] {
@@ -103,9 +104,40 @@ fn no_clone3() -> Result<BpfProgram, seccompiler::BackendError> {
     .try_into()
 }
 
-fn allow_list() -> Result<BpfProgram, seccompiler::BackendError> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
-        FREE.iter().map(|call| (*call, Vec::new())).collect();
+/// The numbers of [`FREE`]: none is negative.
+fn free() -> Vec<u32> {
+    FREE.iter()
+        .filter_map(|call| u32::try_from(*call).ok())
+        .collect()
+}
+
+/// The whole list as one filter, and the same with the tree; for its tests.
+#[cfg(test)]
+pub(super) fn both() -> (BpfProgram, BpfProgram) {
+    let conditional = allow_list(List::Conditional).unwrap();
+    (
+        allow_list(List::Whole).unwrap(),
+        tree::before(&conditional, &free()).unwrap(),
+    )
+}
+
+/// Which calls are judged one after the other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum List {
+    /// Those whose arguments are judged.
+    Conditional,
+    /// [`FREE`] as well.
+    #[cfg(test)]
+    Whole,
+}
+
+/// Allows what is listed; everything else is `EPERM`.
+fn allow_list(list: List) -> Result<BpfProgram, seccompiler::BackendError> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = match list {
+        List::Conditional => BTreeMap::new(),
+        #[cfg(test)]
+        List::Whole => FREE.iter().map(|call| (*call, Vec::new())).collect(),
+    };
     let only = |conditions: Vec<SeccompCondition>| SeccompRule::new(conditions);
     let equal = |n: u8, value: u64| SeccompCondition::new(n, Len::Dword, Op::Eq, value);
     let lacks = |n: u8, mask: libc::c_int| {
