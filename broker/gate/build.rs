@@ -2,10 +2,10 @@
 //! `docs/decisions/0010`: relocations would make a quarter of a mebibyte of read-only tables
 //! private to every session, and finding libraries is a third of what starting one costs.
 
-include!("link.rs");
+mod link;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=link.rs");
-    link("-bins");
+    link::link("-bins");
 }

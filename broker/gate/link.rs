@@ -1,11 +1,11 @@
-// How an executable that is a gate is linked; shared by the build scripts of the gate and of the
-// tests' own gate. See `docs/decisions/0010`.
+//! How an executable that is a gate is linked; shared by the build scripts of the gate and of the
+//! tests' own gate. See `docs/decisions/0010`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Writes the linker's arguments for cargo. `instruction` is everything before the argument.
-fn link(instruction: &str) {
+pub(crate) fn link(instruction: &str) {
     println!("cargo:rustc-link-arg{instruction}=-no-pie");
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let own_gnu =
