@@ -11,6 +11,7 @@ use portcullis_protocol::session::{
     Changed, Deed, DropUpload, Limits, Outcome, Planned, Reply, Request, Selector, Upload,
     UploadId, Uploaded,
 };
+use portcullis_transport::Expected;
 use std::collections::VecDeque;
 use std::io::Read;
 
@@ -295,7 +296,11 @@ impl Pipe {
     /// Takes one answer.
     fn take(&mut self, session: &mut Session) -> Result<(), Error> {
         let Session { wire, buffer, .. } = session;
-        let (from, reply, _) = wire.next(buffer)?;
+        let expected = match self.waiting.as_slice() {
+            [] | [_] => Expected::One,
+            [..] => Expected::Many,
+        };
+        let (from, reply, _) = wire.next(buffer, expected)?;
         let Some(at) = self.waiting.iter().position(|part| part.id == from) else {
             return Err(wire.violated(Violation::UnknownId(from.0)));
         };
