@@ -13,6 +13,8 @@ mod place;
 mod read;
 mod report;
 mod show;
+#[cfg(test)]
+mod tests;
 mod touched;
 mod walk;
 

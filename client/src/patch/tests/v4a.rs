@@ -44,6 +44,10 @@ fn what_is_taken() {
             &["move x -> d/y Nothing"],
         ),
         (
+            "*** Update File: x\n-a\n*** Delete File: y\n*** Update File: x\n-b\n",
+            &["edit x None: [] a\\n => ; [] b\\n => ", "delete y"],
+        ),
+        (
             "*** Environment ID: remote\n*** Delete File: x\n*** Delete File: y\n",
             &["delete x", "delete y"],
         ),
