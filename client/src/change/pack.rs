@@ -219,7 +219,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(200))]
+        #![proptest_config(ProptestConfig::with_cases(60))]
 
         #[test]
         fn every_byte_travels_once_and_the_frame_holds(
