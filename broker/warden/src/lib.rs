@@ -10,7 +10,12 @@
 //! | `connection` | one control peer: its roots, its sessions, its orders |
 //! | `root` | sealing a directory from its descriptor |
 //! | `mint`, `overlap`, `builtin` | from an order to an authority |
-//! | `gate`, `spawn` | one gate's life, and the thread that starts gates |
+//! | `state` | journal and receipts, in SQLite |
+//! | `locks` | who may change which names, in turn |
+//! | `launch`, `spawn` | starting a caged gate, and the thread that starts gates |
+//! | `effect`, `settle` | an effect from its begin to its receipt, and when its gate is gone |
+//! | `gate` | one session's life |
+//! | `lookup` | orders that only read the records |
 //! | `shared`, `socket`, `sys` | what connections share, and how they wait |
 //!
 //! Each session holds two descriptors of the process (the ledger and the gate's pidfd), each root
@@ -20,25 +25,33 @@
 mod builtin;
 mod config;
 mod connection;
+mod effect;
 mod gate;
 mod kept;
+mod launch;
+mod locks;
+mod lookup;
 mod mint;
 mod overlap;
 mod root;
+mod settle;
 mod shared;
 mod socket;
 mod spawn;
+mod state;
 mod sys;
 #[cfg(test)]
 mod testing;
 
-pub use config::{Config, GateExecutable, default_limits};
+pub use config::{Config, Deadlines, GateExecutable, default_limits, own_build};
 pub use spawn::ExecutableError;
+pub use state::{Records, StateError, StatePlace, usual_state};
 
 use portcullis_transport::{ControlSide, TransportError};
-use shared::Shared;
+use shared::{Shared, Terms};
 use socket::Socket;
 use spawn::{Executable, Spawner};
+use state::State;
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -48,8 +61,11 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-/// How long a warden that stops waits for its killed gates to be gone.
+/// How long a warden that stops waits for its killed gates to be gone, beside the time that
+/// running effects have to end and to be settled.
 const STOP_DEADLINE: Duration = Duration::from_secs(5);
+/// Descriptors a gate may have open. A warden must be able to have more.
+const GATE_DESCRIPTORS: u64 = 512;
 
 /// Why a warden did not start, or a connection was not made. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +73,15 @@ pub enum StartError {
     /// The gate's executable cannot be used.
     #[error(transparent)]
     Executable(#[from] ExecutableError),
+    /// The state cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The process may have fewer descriptors open than each of its gates.
+    #[error("{has} open files are allowed, a gate alone may have {GATE_DESCRIPTORS}; allow more")]
+    Descriptors {
+        /// The soft limit.
+        has: u64,
+    },
     /// The kernel gave no randomness, thread or event loop.
     #[error("{what}: {source}")]
     System {
@@ -88,12 +113,16 @@ impl Embedded {
     /// Opens the gate's executable and starts the warden's threads.
     pub fn start(config: Config) -> Result<Self, StartError> {
         let system = |what| move |source| StartError::System { what, source };
-        let Config {
-            gate,
-            limits,
-            mint_deadline,
-        } = config;
-        let executable = Executable::open(gate)?;
+        check_descriptors()?;
+        let executable = Executable::open(config.gate)?;
+        let state = State::open(&config.state, config.deadlines.old_gates)?;
+        let terms = Terms {
+            limits: config.limits,
+            mint_deadline: config.mint_deadline,
+            deadlines: config.deadlines,
+            build: config.build,
+            sharing: config.sharing,
+        };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
@@ -101,7 +130,7 @@ impl Embedded {
             .map_err(system("the event loop"))?;
         let (spawner, spawning) =
             Spawner::start(executable).map_err(system("the thread that starts gates"))?;
-        let shared = Shared::new(limits, mint_deadline, spawner).map_err(system("/dev/urandom"))?;
+        let shared = Shared::new(terms, spawner, state).map_err(system("/dev/urandom"))?;
         let (sockets, connected) = mpsc::unbounded_channel();
         let warden = std::thread::Builder::new()
             .name("portcullis-warden".to_owned())
@@ -134,9 +163,24 @@ impl Drop for Embedded {
     }
 }
 
+fn check_descriptors() -> Result<(), StartError> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    match limit.current {
+        Some(has) if has <= GATE_DESCRIPTORS => Err(StartError::Descriptors { has }),
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// Serves control sockets until no more can come, then ends all that runs.
 async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<OwnedFd>) {
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
+    let left = shared.state.end_left_sessions();
+    // What cannot be read now stays open, and is told as open.
+    settle::settle_left(
+        &shared,
+        left.and_then(|()| shared.state.open_intents())
+            .unwrap_or_default(),
+    );
     let (stop, stopped) = watch::channel(());
     while let Some(socket) = connected.recv().await {
         // A socket that cannot be watched is closed, which its runtime sees.
@@ -151,5 +195,6 @@ async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<Owne
     }
     drop((stop, alive));
     // After the deadline the rest is dropped with the event loop: killed, reaped by the spawner.
-    drop(timeout(STOP_DEADLINE, ended.recv()).await);
+    let effects = shared.terms.deadlines.finish + shared.terms.deadlines.settle;
+    drop(timeout(STOP_DEADLINE + effects, ended.recv()).await);
 }
