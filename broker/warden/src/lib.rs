@@ -9,7 +9,7 @@
 //! | `config` | what the embedder decides |
 //! | `connection` | one control peer: its roots, its sessions, its orders |
 //! | `root` | sealing a directory from its descriptor |
-//! | `mint`, `overlap`, `builtin` | from an order to an authority |
+//! | `mint`, `overlap`, `builtin`, `own` | from an order to an authority |
 //! | `state` | journal and receipts, in SQLite |
 //! | `locks` | who may change which names, in turn |
 //! | `launch`, `spawn` | starting a caged gate, and the thread that starts gates |
@@ -33,6 +33,7 @@ mod locks;
 mod lookup;
 mod mint;
 mod overlap;
+mod own;
 mod root;
 mod settle;
 mod shared;
@@ -48,7 +49,7 @@ pub use spawn::ExecutableError;
 pub use state::{Records, StateError, StatePlace, usual_state};
 
 use portcullis_transport::{ControlSide, TransportError};
-use shared::{Shared, Terms};
+use shared::{Intake, Shared, Terms};
 use socket::Socket;
 use spawn::{Executable, Spawner};
 use state::State;
@@ -182,7 +183,11 @@ async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<Owne
             .unwrap_or_default(),
     );
     let (stop, stopped) = watch::channel(());
+    let draining = shared.draining();
     while let Some(socket) = connected.recv().await {
+        if *draining.borrow() == Intake::Draining {
+            continue;
+        }
         // A socket that cannot be watched is closed, which its runtime sees.
         if let Ok(socket) = Socket::<ControlSide>::new(socket) {
             tokio::spawn(connection::serve(

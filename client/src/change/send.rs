@@ -3,6 +3,7 @@
 use super::Changes;
 use super::pack::{self, Needed};
 use crate::error::{Error, ErrorCode, Violation};
+use crate::link::Expected;
 use crate::session::Session;
 use crate::wire::match_reply;
 use portcullis_protocol::frame::RequestId;
@@ -11,7 +12,6 @@ use portcullis_protocol::session::{
     Changed, Deed, DropUpload, Limits, Outcome, Planned, Reply, Request, Selector, Upload,
     UploadId, Uploaded,
 };
-use portcullis_transport::Expected;
 use std::collections::VecDeque;
 use std::io::Read;
 
@@ -296,9 +296,10 @@ impl Pipe {
     /// Takes one answer.
     fn take(&mut self, session: &mut Session) -> Result<(), Error> {
         let Session { wire, buffer, .. } = session;
-        let expected = match self.waiting.as_slice() {
-            [] | [_] => Expected::One,
-            [..] => Expected::Many,
+        let expected = if self.waiting.len() > 1 {
+            Expected::Many
+        } else {
+            Expected::One
         };
         let (from, reply, _) = wire.next(buffer, expected)?;
         let Some(at) = self.waiting.iter().position(|part| part.id == from) else {
