@@ -1,5 +1,7 @@
 //! A runtime's connection to a warden.
 
+mod records;
+
 use crate::error::{Error, ErrorCode, Violation};
 use crate::link::{Link, not_an_endpoint};
 use crate::order::MintOrder;
@@ -7,7 +9,8 @@ use crate::session::{Session, client_name};
 use portcullis_protocol::VERSION;
 use portcullis_protocol::authority::{RootId, Scope};
 use portcullis_protocol::control::{
-    Answer, End, Hello, Minted, Order, Over, Seal, Sealed, Status, StatusReport, Unseal,
+    Answer, Build, End, Hello, Minted, Order, Over, Seal, Sealed, Sharing, Status, StatusReport,
+    Unseal,
 };
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::path::Label;
@@ -29,6 +32,8 @@ pub struct Control {
     link: Link<RuntimeSide>,
     buffer: Buffer,
     incarnation: Incarnation,
+    build: Build,
+    sharing: Sharing,
     /// Sessions that ended while another answer was waited for.
     over: VecDeque<Over>,
 }
@@ -41,6 +46,8 @@ impl Control {
             link: Link::new(endpoint, 1),
             buffer: Buffer::new(),
             incarnation: Incarnation([0; 16]),
+            build: Build(0),
+            sharing: Sharing::Embedded,
             over: VecDeque::new(),
         };
         let hello = Order::Hello(Hello {
@@ -55,12 +62,24 @@ impl Control {
             return Err(control.link.violated(Violation::Version(welcome.version)));
         }
         control.incarnation = welcome.incarnation;
+        control.build = welcome.build;
+        control.sharing = welcome.sharing;
         Ok(control)
     }
 
     /// Which life of the broker this is.
     pub const fn incarnation(&self) -> Incarnation {
         self.incarnation
+    }
+
+    /// How new the warden's executable is.
+    pub const fn build(&self) -> Build {
+        self.build
+    }
+
+    /// Whether the warden serves every runtime of its user, or only this process.
+    pub const fn sharing(&self) -> Sharing {
+        self.sharing
     }
 
     /// Seals a directory as a root. `directory` is open for reading (`O_RDONLY`, not `O_PATH`),
@@ -71,15 +90,11 @@ impl Control {
         label: Label,
         scope: Scope,
     ) -> Result<Sealed, Error> {
-        match self.order_plain(&Order::Seal(Seal { label, scope }), &[directory])? {
-            Answer::Sealed(sealed) => Ok(sealed),
-            Answer::Welcome(_)
-            | Answer::Refused(_)
-            | Answer::Minted(_)
-            | Answer::Ended(_)
-            | Answer::Status(_)
-            | Answer::Over(_) => Err(self.link.violated(Violation::WrongKind)),
-        }
+        let answer = self.order_plain(&Order::Seal(Seal { label, scope }), &[directory])?;
+        let Answer::Sealed(sealed) = answer else {
+            return Err(self.link.violated(Violation::WrongKind));
+        };
+        Ok(sealed)
     }
 
     /// Opens a directory here, in the runtime, and seals it. Links in `path` are followed: it is
@@ -96,11 +111,11 @@ impl Control {
     pub fn mint(&mut self, order: &MintOrder) -> Result<(Minted, Session), Error> {
         let (mint, objects) = order.build()?;
         let objects: Vec<BorrowedFd<'_>> = objects.iter().map(AsFd::as_fd).collect();
-        let (answer, descriptors) = self.order(&Order::Mint(mint), &objects)?;
-        let Answer::Minted(minted) = answer else {
+        let answered = self.order(&Order::Mint(mint), &objects)?;
+        let Answer::Minted(minted) = answered.answer else {
             return Err(self.link.violated(Violation::WrongKind));
         };
-        let Ok([socket]) = <[OwnedFd; 1]>::try_from(descriptors) else {
+        let Ok([socket]) = <[OwnedFd; 1]>::try_from(answered.descriptors) else {
             return Err(self.link.violated(Violation::Descriptors));
         };
         let session = Session::from_socket(socket)?.expecting(self.incarnation);
@@ -119,15 +134,11 @@ impl Control {
 
     /// What is going on, on this connection.
     pub fn status(&mut self) -> Result<StatusReport, Error> {
-        match self.order_plain(&Order::Status(Status {}), &[])? {
-            Answer::Status(report) => Ok(report),
-            Answer::Welcome(_)
-            | Answer::Refused(_)
-            | Answer::Sealed(_)
-            | Answer::Minted(_)
-            | Answer::Ended(_)
-            | Answer::Over(_) => Err(self.link.violated(Violation::WrongKind)),
-        }
+        let answer = self.order_plain(&Order::Status(Status {}), &[])?;
+        let Answer::Status(report) = answer else {
+            return Err(self.link.violated(Violation::WrongKind));
+        };
+        Ok(report)
     }
 
     /// Waits until a session is over and gives its end, once. `None` when `timeout` passes first;
@@ -157,7 +168,12 @@ impl Control {
                 | Answer::Sealed(_)
                 | Answer::Minted(_)
                 | Answer::Ended(_)
-                | Answer::Status(_) => {
+                | Answer::Status(_)
+                | Answer::Runs(_)
+                | Answer::Log(_)
+                | Answer::Diff(_)
+                | Answer::Verified(_)
+                | Answer::Draining(_) => {
                     return Err(self.link.violated(Violation::UnknownId(frame.id.0)));
                 }
             }
@@ -182,22 +198,18 @@ impl Control {
     }
 
     fn done(&mut self, order: &Order) -> Result<(), Error> {
-        match self.order_plain(order, &[])? {
-            Answer::Ended(_) => Ok(()),
-            Answer::Welcome(_)
-            | Answer::Refused(_)
-            | Answer::Sealed(_)
-            | Answer::Minted(_)
-            | Answer::Status(_)
-            | Answer::Over(_) => Err(self.link.violated(Violation::WrongKind)),
-        }
+        let answer = self.order_plain(order, &[])?;
+        let Answer::Ended(_) = answer else {
+            return Err(self.link.violated(Violation::WrongKind));
+        };
+        Ok(())
     }
 
     /// An order whose answer comes without descriptors.
     fn order_plain(&mut self, order: &Order, with: &[BorrowedFd<'_>]) -> Result<Answer, Error> {
-        let (answer, descriptors) = self.order(order, with)?;
-        if descriptors.is_empty() {
-            Ok(answer)
+        let answered = self.order(order, with)?;
+        if answered.descriptors.is_empty() {
+            Ok(answered.answer)
         } else {
             Err(self.link.violated(Violation::Descriptors))
         }
@@ -207,7 +219,7 @@ impl Control {
         &mut self,
         order: &Order,
         with: &[BorrowedFd<'_>],
-    ) -> Result<(Answer, Vec<OwnedFd>), Error> {
+    ) -> Result<Answered, Error> {
         let id = self.link.fresh_id();
         self.link.send_with(id, order, with)?;
         loop {
@@ -230,9 +242,18 @@ impl Control {
                 | Answer::Sealed(_)
                 | Answer::Minted(_)
                 | Answer::Ended(_)
-                | Answer::Status(_)) => {
+                | Answer::Status(_)
+                | Answer::Runs(_)
+                | Answer::Log(_)
+                | Answer::Diff(_)
+                | Answer::Verified(_)
+                | Answer::Draining(_)) => {
                     return if from == id {
-                        Ok((answer, descriptors))
+                        Ok(Answered {
+                            answer,
+                            content: frame.content.to_vec(),
+                            descriptors,
+                        })
                     } else {
                         Err(self.link.violated(Violation::UnknownId(from.0)))
                     };
@@ -240,6 +261,14 @@ impl Control {
             }
         }
     }
+}
+
+/// What came back for one order.
+struct Answered {
+    answer: Answer,
+    /// Of a difference; nothing else of this endpoint carries content.
+    content: Vec<u8>,
+    descriptors: Vec<OwnedFd>,
 }
 
 impl AsFd for Control {

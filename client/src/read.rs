@@ -183,7 +183,10 @@ impl Order {
             | Reply::Matches(_)
             | Reply::Why(_)
             | Reply::Pong(_)
-            | Reply::Closing(_) => Err(Violation::WrongKind),
+            | Reply::Closing(_)
+            | Reply::Planned(_)
+            | Reply::Changed(_)
+            | Reply::Uploaded(_) => Err(Violation::WrongKind),
         }
     }
 

@@ -100,7 +100,10 @@ impl Wire {
             | Reply::Done(_)
             | Reply::Why(_)
             | Reply::Pong(_)
-            | Reply::Closing(_)) => Ok((reply, content)),
+            | Reply::Closing(_)
+            | Reply::Planned(_)
+            | Reply::Changed(_)
+            | Reply::Uploaded(_)) => Ok((reply, content)),
         }
     }
 
