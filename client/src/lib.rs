@@ -20,6 +20,7 @@
 
 pub mod ask;
 mod attach;
+mod attach_or_start;
 mod control;
 mod error;
 pub mod json;
@@ -27,6 +28,7 @@ mod link;
 mod lock;
 mod order;
 mod pipeline;
+pub mod place;
 mod read;
 mod session;
 mod stream;
@@ -38,6 +40,9 @@ pub mod tool;
 mod wire;
 
 pub use attach::{AttachError, SOCKET_VARIABLE};
+pub use attach_or_start::{
+    Age, AttachOptions, AttachOrStartError, Attached, Attachment, Sessions, Tail,
+};
 pub use control::Control;
 pub use error::{Changed, Error, ErrorCode, NoSession, Violation};
 pub use order::{MintOrder, Pattern};
