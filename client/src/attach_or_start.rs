@@ -197,6 +197,21 @@ impl Control {
     }
 }
 
+impl Control {
+    /// The process at the other end: the warden that listened; for one that is embedded, this
+    /// process. None when it is gone.
+    pub fn peer_process(&self) -> Option<i32> {
+        let peer = rustix::net::sockopt::socket_peercred(self.as_fd()).ok()?;
+        Some(peer.pid.as_raw_nonzero().get())
+    }
+
+    /// The gates of the warden at the other end: its child processes, as far as the kernel shows
+    /// them.
+    pub fn peer_gates(&self) -> Sessions {
+        self.peer_process().map(children).unwrap_or_default()
+    }
+}
+
 /// When the file of an executable was last modified.
 fn build_of(path: &Path) -> Result<Build, AttachOrStartError> {
     let modified = std::fs::metadata(path).and_then(|file| file.modified());
@@ -339,22 +354,21 @@ impl Process {
             } else {
                 Age::Newer
             },
-            sessions: self.sessions(),
+            sessions: children(self.raw()),
         }
     }
+}
 
-    /// Its children, as far as the kernel shows them.
-    fn sessions(&self) -> Sessions {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.raw()));
-        let mut children = Vec::new();
-        for task in tasks.into_iter().flatten().flatten() {
-            let listed = std::fs::read_to_string(task.path().join("children"));
-            let listed = listed.unwrap_or_default();
-            children.extend(listed.split_whitespace().filter_map(|n| n.parse::<i32>().ok()));
-        }
-        children.sort_unstable();
-        Sessions(children)
+fn children(process: i32) -> Sessions {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task"));
+    let mut children = Vec::new();
+    for task in tasks.into_iter().flatten().flatten() {
+        let listed = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        let numbers = listed.split_whitespace();
+        children.extend(numbers.filter_map(|number| number.parse::<i32>().ok()));
     }
+    children.sort_unstable();
+    Sessions(children)
 }
 
 fn is_gone(error: &Error) -> bool {

@@ -1,7 +1,8 @@
 //! `portcullis why`: what a worker would be told, and, for the person who asks, the truth.
 
 use crate::args::{Form, WhyArguments};
-use crate::reach::{Broker, Ground, Hiding, ReachError, require_roots};
+use crate::broker::Broker;
+use crate::reach::{Ground, Hiding, ReachError, require_roots};
 use crate::say;
 use portcullis_client::ask;
 use portcullis_protocol::path::{RelPath, escape};
@@ -56,7 +57,7 @@ pub(crate) fn why(arguments: &WhyArguments) -> ExitCode {
 
 fn answer(arguments: &WhyArguments) -> Result<Answer, ReachError> {
     require_roots(&arguments.reach)?;
-    let mut broker = Broker::start(arguments.reach.gate.as_deref())?;
+    let mut broker = Broker::to_ask(arguments.gate.as_deref())?;
     let ground = Ground::seal(&mut broker, &arguments.reach)?;
     let selector = ask::selector(arguments.path.as_bytes())?;
     let question = ask::why(arguments.verb, selector);
