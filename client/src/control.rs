@@ -2,6 +2,8 @@
 
 mod records;
 
+pub use records::Difference;
+
 use crate::error::{Error, ErrorCode, Violation};
 use crate::link::{Link, not_an_endpoint};
 use crate::order::MintOrder;
@@ -215,11 +217,7 @@ impl Control {
         }
     }
 
-    fn order(
-        &mut self,
-        order: &Order,
-        with: &[BorrowedFd<'_>],
-    ) -> Result<Answered, Error> {
+    fn order(&mut self, order: &Order, with: &[BorrowedFd<'_>]) -> Result<Answered, Error> {
         let id = self.link.fresh_id();
         self.link.send_with(id, order, with)?;
         loop {

@@ -3,7 +3,7 @@
 use portcullis_protocol::frame::DecodeError;
 use portcullis_protocol::path::escape;
 use portcullis_protocol::refusal::{Refusal, Rule};
-use portcullis_protocol::session::Closing;
+use portcullis_protocol::session::{self, Closing};
 use portcullis_protocol::verb::Verb;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -52,6 +52,14 @@ pub enum ErrorCode {
     CannotOpen(PathBuf, i32),
     /// This process holds no session.
     NoSession(NoSession),
+    /// The change was begun and failed: everything is as it was. Its receipt, with the reason.
+    Failed(Box<session::Changed>),
+    /// The change was begun, and it is not known what of it happened. Its receipt, with the state
+    /// of each name as it was seen.
+    Uncertain(Box<session::Changed>),
+    /// The change was sent and the connection ended before its answer, for this reason. When it
+    /// was begun, the broker has a receipt of it.
+    Unanswered(Error),
 }
 
 /// What the peer did that the protocol does not allow.
@@ -139,10 +147,11 @@ impl Error {
         &self.0
     }
 
-    /// The refusal, when the broker refused.
+    /// The refusal, when the broker refused, or when a change that was begun is not done.
     pub fn refusal(&self) -> Option<&Refusal> {
         match &*self.0 {
             ErrorCode::Refused(refusal) => Some(refusal),
+            ErrorCode::Failed(changed) | ErrorCode::Uncertain(changed) => changed.refusal.as_ref(),
             ErrorCode::Closed(_)
             | ErrorCode::Protocol(_)
             | ErrorCode::Stalled
@@ -150,12 +159,30 @@ impl Error {
             | ErrorCode::TooLarge(_)
             | ErrorCode::Invalid(_)
             | ErrorCode::CannotOpen(..)
-            | ErrorCode::NoSession(_) => None,
+            | ErrorCode::NoSession(_)
+            | ErrorCode::Unanswered(_) => None,
+        }
+    }
+
+    /// The receipt of a change that was begun and not done, when it came.
+    pub fn receipt(&self) -> Option<&session::Changed> {
+        match &*self.0 {
+            ErrorCode::Failed(changed) | ErrorCode::Uncertain(changed) => Some(changed),
+            ErrorCode::Refused(_)
+            | ErrorCode::Closed(_)
+            | ErrorCode::Protocol(_)
+            | ErrorCode::Stalled
+            | ErrorCode::Io(_)
+            | ErrorCode::TooLarge(_)
+            | ErrorCode::Invalid(_)
+            | ErrorCode::CannotOpen(..)
+            | ErrorCode::NoSession(_)
+            | ErrorCode::Unanswered(_) => None,
         }
     }
 
     /// The stable name of the reason, as in `--json`. No name of the client's is one of a
-    /// refusal's.
+    /// refusal's; a change that failed after it was begun has the name of its refusal.
     pub fn code_name(&self) -> &'static str {
         match &*self.0 {
             ErrorCode::Refused(refusal) => refusal.code.name(),
@@ -167,19 +194,40 @@ impl Error {
             ErrorCode::Invalid(_) => "invalid_argument",
             ErrorCode::CannotOpen(..) => "cannot_open",
             ErrorCode::NoSession(_) => "no_session",
+            ErrorCode::Failed(changed) => changed
+                .refusal
+                .as_ref()
+                .map_or("change_failed", |refusal| refusal.code.name()),
+            ErrorCode::Uncertain(_) => "change_uncertain",
+            ErrorCode::Unanswered(_) => "change_unanswered",
         }
     }
 
-    /// Whether files were changed. No verb of this protocol version changes one, so that even a
-    /// lost answer leaves no doubt.
-    pub const fn changed(&self) -> Changed {
-        Changed::Unchanged
+    /// Whether files were changed. Only a change that was sent leaves a doubt.
+    pub fn changed(&self) -> Changed {
+        match &*self.0 {
+            ErrorCode::Uncertain(_) | ErrorCode::Unanswered(_) => Changed::Unknown,
+            ErrorCode::Refused(_)
+            | ErrorCode::Closed(_)
+            | ErrorCode::Protocol(_)
+            | ErrorCode::Stalled
+            | ErrorCode::Io(_)
+            | ErrorCode::TooLarge(_)
+            | ErrorCode::Invalid(_)
+            | ErrorCode::CannotOpen(..)
+            | ErrorCode::NoSession(_)
+            | ErrorCode::Failed(_) => Changed::Unchanged,
+        }
     }
 
     /// True when the same call may succeed later without anything else being done.
     pub fn is_retryable(&self) -> bool {
         match &*self.0 {
             ErrorCode::Refused(refusal) => refusal.code.is_retryable(),
+            ErrorCode::Failed(changed) => changed
+                .refusal
+                .as_ref()
+                .is_some_and(|refusal| refusal.code.is_retryable()),
             ErrorCode::Stalled | ErrorCode::NoSession(NoSession::Busy(_)) => true,
             ErrorCode::Closed(_)
             | ErrorCode::Protocol(_)
@@ -187,6 +235,8 @@ impl Error {
             | ErrorCode::TooLarge(_)
             | ErrorCode::Invalid(_)
             | ErrorCode::CannotOpen(..)
+            | ErrorCode::Uncertain(_)
+            | ErrorCode::Unanswered(_)
             | ErrorCode::NoSession(
                 NoSession::NotSet
                 | NoSession::NotANumber
@@ -227,22 +277,44 @@ impl From<NoSession> for Error {
     }
 }
 
+/// What every message of a call that changed nothing begins with.
+const UNCHANGED: &str = "nothing was changed: ";
+/// What every message of a call that leaves a doubt begins with.
+const UNKNOWN: &str = "it is not known whether anything was changed: ";
+
 impl fmt::Display for Error {
-    /// One line for a person; says first that nothing was changed.
+    /// One line for a person; says first whether anything was changed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let ErrorCode::Refused(refusal) = &*self.0 {
-            return refusal.fmt(f);
-        }
-        f.write_str("nothing was changed: ")?;
+        f.write_str(match self.changed() {
+            Changed::Unchanged => UNCHANGED,
+            // Not given by any code of today: what is done is no error.
+            Changed::Changed => "something was changed: ",
+            Changed::Unknown => UNKNOWN,
+        })?;
         self.0.fmt(f)
     }
+}
+
+/// A refusal without what it says of changes, because more is known than it says.
+fn bare(refusal: &Refusal) -> String {
+    let said = refusal.to_string();
+    said.strip_prefix(UNCHANGED).unwrap_or(&said).to_owned()
+}
+
+/// The end of a change that was begun, for a person.
+fn begun(changed: &session::Changed, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match &changed.refusal {
+        Some(refusal) => f.write_str(&bare(refusal))?,
+        None => f.write_str("the change did not come to its end")?,
+    }
+    write!(f, " (receipt {})", changed.receipt.number)
 }
 
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let system = |number: &i32| std::io::Error::from_raw_os_error(*number);
         match self {
-            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Refused(refusal) => f.write_str(&bare(refusal)),
             Self::Closed(None) => f.write_str("the session is over: the broker closed it"),
             Self::Closed(Some(closing)) => {
                 write!(f, "the session is over: {}", closing_text(*closing))
@@ -259,6 +331,12 @@ impl fmt::Display for ErrorCode {
                 system(number)
             ),
             Self::NoSession(reason) => reason.fmt(f),
+            Self::Failed(changed) | Self::Uncertain(changed) => begun(changed, f),
+            Self::Unanswered(cause) => write!(
+                f,
+                "the change was sent and not answered ({}); look at the files, or at the log",
+                cause.0
+            ),
         }
     }
 }
@@ -275,45 +353,5 @@ const fn closing_text(closing: Closing) -> &'static str {
 impl std::error::Error for Error {}
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use portcullis_protocol::bounded::Text;
-    use portcullis_protocol::refusal::Code;
-
-    #[test]
-    fn a_refusal_keeps_its_code_rule_and_object() {
-        let rule = Rule {
-            name: Text::new("builtin:env").unwrap(),
-            reason: Text::new("secrets").unwrap(),
-        };
-        let error = Error::from(
-            Refusal::new(Code::Denied)
-                .of(Verb::Read)
-                .on(b"a/.env")
-                .by(rule.clone()),
-        );
-        assert_eq!(error.code_name(), "denied");
-        assert_eq!(error.rule(), Some(&rule));
-        assert_eq!(error.object(), Some(&b"a/.env"[..]));
-        assert_eq!(error.changed(), Changed::Unchanged);
-        assert!(!error.is_retryable());
-        assert!(Error::from(Refusal::new(Code::Contended)).is_retryable());
-    }
-
-    #[test]
-    fn every_message_says_first_that_nothing_was_changed() {
-        for code in [
-            ErrorCode::Refused(Refusal::new(Code::NotFound)),
-            ErrorCode::Closed(Some(Closing::NotReading)),
-            ErrorCode::Protocol(Violation::WrongKind),
-            ErrorCode::Stalled,
-            ErrorCode::Io(104),
-            ErrorCode::NoSession(NoSession::NotSet),
-            ErrorCode::CannotOpen("/a\nb".into(), 2),
-        ] {
-            let said = Error::new(code).to_string();
-            assert!(said.starts_with("nothing was changed: "), "{said}");
-            assert!(!said.contains('\n'), "{said}");
-        }
-    }
-}
+#[path = "error/tests.rs"]
+mod tests;

@@ -5,14 +5,19 @@
 //! hexadecimal as `…_bytes`. Fields are added in one version, never renamed or removed. Numbers of
 //! 64 bits are plain JSON numbers.
 
+mod change;
 mod control;
+mod records;
 mod walk;
 
+pub use change::{changed, planned, touched};
 pub use control::{cage, minted, over, refusal_note, sealed, status, tally};
+pub use records::{difference, receipt, run, verified};
 pub use walk::{done, entry, found, found_kind, statistics};
 
 use crate::error::Error;
 use crate::read::FileContent;
+use crate::stamp;
 use portcullis_protocol::path::escape;
 use portcullis_protocol::refusal::{Refusal, Rule};
 use portcullis_protocol::session::{
@@ -84,15 +89,19 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
 
 /// An error: whether anything was changed, why, on what, by which rule.
 pub fn error(error: &Error) -> Value {
-    let mut fields = match error.refusal() {
-        Some(refused) => object(refusal(refused)),
-        None => object(json!({
-            "code": error.code_name(),
-            "retryable": error.is_retryable(),
-            "message": error.to_string(),
-        })),
-    };
-    fields.insert("changed".to_owned(), error.changed().name().into());
+    let mut fields = error
+        .refusal()
+        .map(|refused| object(refusal(refused)))
+        .unwrap_or_default();
+    fields.extend(object(json!({
+        "changed": error.changed().name(),
+        "code": error.code_name(),
+        "retryable": error.is_retryable(),
+        "message": error.to_string(),
+    })));
+    if let Some(changed) = error.receipt() {
+        fields.insert("effect".to_owned(), change::changed(changed));
+    }
     Value::Object(fields)
 }
 
@@ -106,6 +115,7 @@ pub fn refusal(refusal: &Refusal) -> Value {
         "verb": refusal.verb.map(|verb| verb.name()),
         "rule": refusal.rule.as_ref().map(rule),
         "note": refusal.note.as_ref().map(|note| note.as_str()),
+        "current": refusal.current.as_ref().map(stamp::show),
     }));
     if let Some(name) = &refusal.object {
         put_name(&mut fields, "object", name.as_slice());
@@ -142,6 +152,7 @@ pub fn observation(seen: &Observation) -> Value {
             "changed": timestamp(seen.stamp.changed),
             "born": seen.stamp.born.map(timestamp),
         },
+        "version": stamp::show(&seen.stamp),
     })
 }
 

@@ -21,16 +21,19 @@
 pub mod ask;
 mod attach;
 mod attach_or_start;
+pub mod change;
 mod control;
 mod error;
 pub mod json;
 mod link;
 mod lock;
 mod order;
+pub mod patch;
 mod pipeline;
 pub mod place;
 mod read;
 mod session;
+pub mod stamp;
 mod stream;
 mod sys;
 #[cfg(test)]
@@ -44,6 +47,8 @@ pub use attach_or_start::{
     Age, AttachOptions, AttachOrStartError, Attached, Attachment, Sessions, Tail,
 };
 pub use control::Control;
+pub use change::{Changes, Plan};
+pub use control::{Control, Difference};
 pub use error::{Changed, Error, ErrorCode, NoSession, Violation};
 pub use order::{MintOrder, Pattern};
 pub use pipeline::ReadAnswer;

@@ -71,7 +71,7 @@ impl Session {
 
     /// Takes one frame; gives an answer when that was its last.
     fn take(&mut self, waiting: &mut Vec<Waiting>) -> Result<Option<(usize, ReadAnswer)>, Error> {
-        let Self { wire, buffer } = self;
+        let Self { wire, buffer, .. } = self;
         let (from, reply, content) = wire.next(buffer)?;
         let Some(at) = waiting.iter().position(|one| one.id == from) else {
             return Err(wire.violated(Violation::UnknownId(from.0)));

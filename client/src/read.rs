@@ -93,7 +93,7 @@ impl ReadStream<'_> {
         if self.state == State::Over {
             return Ok(None);
         }
-        let Session { wire, buffer } = &mut *self.session;
+        let Session { wire, buffer, .. } = &mut *self.session;
         let (reply, content) = match wire.answer(buffer, self.id) {
             Ok(answer) => answer,
             Err(error) => {

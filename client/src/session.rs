@@ -33,6 +33,8 @@ use std::time::Duration;
 pub struct Session {
     pub(crate) wire: Wire,
     pub(crate) buffer: Buffer,
+    /// Number of the last upload that was begun here.
+    pub(crate) last_upload: u32,
 }
 
 impl Session {
@@ -58,6 +60,7 @@ impl Session {
         Ok(Self {
             wire: Wire::new(endpoint, holding),
             buffer: Buffer::new(),
+            last_upload: 0,
         })
     }
 

@@ -2,8 +2,10 @@
 //! that are right, late, out of order or hostile.
 
 mod attached;
+mod changing;
 mod controlled;
 mod hostile;
+mod recorded;
 mod streamed;
 
 use crate::{Error, ErrorCode, Session, Violation, ask};

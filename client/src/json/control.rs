@@ -34,6 +34,7 @@ pub fn minted(minted: &Minted) -> Value {
     json!({
         "session": minted.session.0,
         "authority": hex(&minted.authority.0),
+        "run": minted.run.0,
         "merged": merged,
         "cage": cage(&minted.cage),
     })
@@ -100,6 +101,7 @@ pub fn tally(tally: &Tally) -> Value {
         "reads": tally.reads,
         "lists": tally.lists,
         "searches": tally.searches,
+        "changes": tally.changes,
         "refused": tally.refused,
         "bytes": tally.bytes,
     })

@@ -46,7 +46,7 @@ fn a_document_carries_its_version_and_kind() {
         "{\"kind\":\"stat\",\"links\":1,\"mode\":\"0644\",\
          \"modified\":{\"nanos\":8,\"seconds\":7},\"path\":\"a\",\"portcullis\":1,\
          \"role\":\"source\",\"root\":1,\"size\":4,\"stamp\":{\"born\":null,\
-         \"changed\":{\"nanos\":8,\"seconds\":7},\"device\":2,\"inode\":3},\"type\":\"file\"}"
+         \"changed\":{\"nanos\":8,\"seconds\":7},\"device\":2,\"inode\":3},\"type\":\"file\",\"version\":\"2.3.4.7.8\"}"
     );
 }
 
@@ -74,6 +74,7 @@ fn a_refusal_has_code_rule_and_object() {
         json!({
             "changed": "unchanged",
             "code": "denied",
+            "current": null,
             "message": refused.to_string(),
             "note": null,
             "object": ".env",

@@ -4,7 +4,9 @@ use super::*;
 use crate::{Control, MintOrder};
 use portcullis_protocol::authority::{AuthorityId, RootId, RootIdentity, Scope};
 use portcullis_protocol::bounded::Few;
-use portcullis_protocol::control::{self, Answer, Minted, Order, Over, OverCause, Sealed};
+use portcullis_protocol::control::{
+    self, Answer, Build, Minted, Order, Over, OverCause, RunId, Sealed, Sharing,
+};
 use portcullis_protocol::ledger::CageReport;
 use portcullis_protocol::path::Label;
 use portcullis_protocol::verb::VerbSet;
@@ -12,24 +14,32 @@ use portcullis_transport::ControlSide;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-struct Warden {
+pub(super) struct Warden {
     endpoint: Endpoint<ControlSide>,
     buffer: Buffer,
 }
 
 impl Warden {
-    fn next(&mut self) -> (RequestId, Order, Vec<OwnedFd>) {
+    pub(super) fn next(&mut self) -> (RequestId, Order, Vec<OwnedFd>) {
         let packet = self.endpoint.receive(&mut self.buffer).unwrap();
         let (frame, descriptors) = packet.decode().unwrap();
         (frame.id, frame.message, descriptors)
     }
 
-    fn send(&self, id: RequestId, answer: &Answer, with: &[BorrowedFd<'_>]) {
+    pub(super) fn send(&self, id: RequestId, answer: &Answer, with: &[BorrowedFd<'_>]) {
         self.endpoint.send_with(id, answer, with).unwrap();
+    }
+
+    pub(super) fn send_content(&self, id: RequestId, answer: &Answer, content: &[u8]) {
+        self.endpoint
+            .send(&mut Vec::new(), id, answer, content)
+            .unwrap();
     }
 }
 
-fn control(script: impl FnOnce(&mut Warden) + Send + 'static) -> (Control, JoinHandle<()>) {
+pub(super) fn control(
+    script: impl FnOnce(&mut Warden) + Send + 'static,
+) -> (Control, JoinHandle<()>) {
     let (ours, theirs) = pair().unwrap();
     let warden = std::thread::spawn(move || {
         let mut warden = Warden {
@@ -41,6 +51,8 @@ fn control(script: impl FnOnce(&mut Warden) + Send + 'static) -> (Control, JoinH
         let welcome = control::Welcome {
             version: VERSION,
             incarnation: Incarnation([4; 16]),
+            build: Build(77),
+            sharing: Sharing::User,
         };
         warden.send(id, &Answer::Welcome(welcome), &[]);
         script(&mut warden);
@@ -52,6 +64,7 @@ fn minted() -> Answer {
     Answer::Minted(Minted {
         session: SessionId(9),
         authority: AuthorityId([0; 32]),
+        run: RunId(3),
         merged: Few::default(),
         cage: CageReport {
             landlock_abi: 5,
@@ -102,6 +115,10 @@ fn sealing_passes_a_readable_directory() {
         warden.send(id, &Answer::Sealed(sealed), &[]);
     });
     assert_eq!(control.incarnation(), Incarnation([4; 16]));
+    assert_eq!(
+        (control.build(), control.sharing()),
+        (Build(77), Sharing::User)
+    );
     let label = || Label::new("root").unwrap();
     let sealed = control
         .seal_path("/".as_ref(), label(), Scope::External)
@@ -139,7 +156,7 @@ fn a_minted_session_speaks_and_expects_its_broker() {
         .grant(RootId(1), RelPath::root(), VerbSet::READING)
         .deny_object("keys", "secret", VerbSet::CONTENT, object);
     let (minted, mut session) = control.mint(&order).unwrap();
-    assert_eq!(minted.session, SessionId(9));
+    assert_eq!((minted.session, minted.run), (SessionId(9), RunId(3)));
     let stat = ask::stat(ask::selector("a").unwrap());
     assert_eq!(session.stat(&stat).unwrap(), bound("a"));
     warden.join().unwrap();

@@ -396,7 +396,8 @@ mod tests {
         assert!(parse(&["t", "read", "--number", "--bytes", "0:1", "a"]).is_err());
         assert!(parse(&["t", "read", "--tail", "1", "a", "--json", "--root", "x"]).is_ok());
         assert!(parse(&["t", "list", "--root", "a/b"]).is_err());
-        assert!(parse(&["t", "why", "write", "a"]).is_err());
+        assert!(parse(&["t", "why", "write", "a"]).is_ok());
+        assert!(parse(&["t", "why", "rewrite", "a"]).is_err());
         assert!(parse(&["t", "list", "-0", "--json"]).is_err());
         assert!(parse(&["t", "list", "--limit", "0"]).is_err());
         assert!(parse(&["t", "search", "x", "-C", "51"]).is_err());

@@ -26,10 +26,14 @@ pub(super) enum Outcome {
     Done,
     /// It was not done, or not all of it; or nothing was found.
     NotDone,
+    /// The files are not as the request believed: nothing was changed, look again.
+    Conflict,
     /// The session may not do it.
     Denied,
     /// There is no session.
     NoSession,
+    /// It is not known whether it was done.
+    Uncertain,
 }
 
 impl Outcome {
@@ -37,14 +41,21 @@ impl Outcome {
         ExitCode::from(match self {
             Self::Done => 0,
             Self::NotDone => 1,
+            Self::Conflict => 75,
             Self::Denied => 77,
             Self::NoSession => 78,
+            Self::Uncertain => 79,
         })
     }
 
     fn of(error: &Error) -> Self {
         match error.code() {
             ErrorCode::Refused(refusal) => Self::of_refusal(refusal),
+            ErrorCode::Failed(changed) => changed
+                .refusal
+                .as_ref()
+                .map_or(Self::NotDone, Self::of_refusal),
+            ErrorCode::Uncertain(_) | ErrorCode::Unanswered(_) => Self::Uncertain,
             ErrorCode::NoSession(NoSession::Busy(_))
             | ErrorCode::Closed(_)
             | ErrorCode::Protocol(_)
@@ -68,7 +79,15 @@ impl Outcome {
             refusal.code,
             Code::Denied | Code::NotGranted | Code::Escape | Code::NoSuchRoot
         );
-        if denied { Self::Denied } else { Self::NotDone }
+        let conflict = matches!(
+            refusal.code,
+            Code::Conflict | Code::Exists | Code::NotUnique
+        );
+        match (denied, conflict) {
+            (true, _) => Self::Denied,
+            (false, true) => Self::Conflict,
+            (false, false) => Self::NotDone,
+        }
     }
 }
 
@@ -192,7 +211,7 @@ mod tests {
     use portcullis_protocol::session::{Cursor, CutReason};
 
     #[test]
-    fn refusals_of_authority_are_77_and_a_missing_session_78() {
+    fn refusals_of_authority_are_77_conflicts_75_and_a_missing_session_78() {
         for (code, outcome) in [
             (Code::Denied, Outcome::Denied),
             (Code::NotGranted, Outcome::Denied),
@@ -200,12 +219,18 @@ mod tests {
             (Code::NoSuchRoot, Outcome::Denied),
             (Code::NotFound, Outcome::NotDone),
             (Code::Expired, Outcome::NotDone),
+            (Code::Conflict, Outcome::Conflict),
+            (Code::Exists, Outcome::Conflict),
+            (Code::NotUnique, Outcome::Conflict),
+            (Code::Busy, Outcome::NotDone),
         ] {
             assert_eq!(Outcome::of(&Refusal::new(code).into()), outcome);
         }
         assert_eq!(Outcome::of(&NoSession::NotSet.into()), Outcome::NoSession);
         assert_eq!(Outcome::of(&NoSession::Busy(1).into()), Outcome::NotDone);
         assert_eq!(Outcome::Done.max(Outcome::Denied), Outcome::Denied);
+        let unanswered = ErrorCode::Unanswered(Error::new(ErrorCode::Closed(None)));
+        assert_eq!(Outcome::of(&Error::new(unanswered)), Outcome::Uncertain);
     }
 
     #[test]

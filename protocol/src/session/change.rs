@@ -173,13 +173,16 @@ pub enum Place {
     /// Wherever it occurs, at least once.
     All,
     /// Exactly once after these lines, each found after the one before it; each is a whole line
-    /// without its terminator.
+    /// without its terminator. The text is whole lines: it begins where a line begins, and when
+    /// it does not end in a newline it ends where the file ends. Empty, it is the place directly
+    /// after the last of these lines.
     After {
         /// The lines.
         anchors: Few<Span, ANCHORS_MAX>,
     },
     /// At the beginning of this line, which counts from 1; where it is not there, exactly once
-    /// in the file. One more than the lines of the file is its end.
+    /// in the file. One more than the lines of the file is its end. The text is whole lines, as
+    /// in [`Self::After`].
     Line {
         /// The line.
         number: u64,

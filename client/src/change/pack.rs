@@ -1,0 +1,190 @@
+//! Where the bytes of a change set travel: behind the request as far as there is room, the rest
+//! uploaded before it.
+
+use super::{At, Changes, Content, Edit, Item, Replace, few};
+use crate::error::Error;
+use portcullis_protocol::frame::{self, RequestId};
+use portcullis_protocol::limits::{CONTENT_BYTES_MAX, FRAME_BYTES_MAX};
+use portcullis_protocol::session::{
+    Change, ChangeSet, Deed, EditFile, Limits, Place, Replacement, Request, Selector, Source, Span,
+    UploadId, WriteFile,
+};
+
+/// A change set ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Packed<'c> {
+    pub(crate) set: ChangeSet,
+    /// Behind the request.
+    pub(crate) content: Vec<u8>,
+    /// To be uploaded before it.
+    pub(crate) uploads: Vec<Needed<'c>>,
+}
+
+/// Content that has to be uploaded first.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Needed<'c> {
+    pub(crate) upload: UploadId,
+    pub(crate) selector: &'c Selector,
+    pub(crate) bytes: &'c [u8],
+}
+
+/// Stands for content whose way is not decided; no encoding of a source is longer.
+const UNDECIDED: Source = Source::Inline(Span {
+    start: u32::MAX,
+    len: u32::MAX,
+});
+
+/// Packs a change set. `next` gives the numbers of its uploads.
+pub(crate) fn pack<'c>(
+    changes: &'c Changes,
+    deed: Deed,
+    limits: &Limits,
+    next: &mut dyn FnMut() -> UploadId,
+) -> Result<Packed<'c>, Error> {
+    if changes.items.is_empty() {
+        return Err(Error::invalid("the change set has no change in it"));
+    }
+    let mut content = Vec::new();
+    let mut list = Vec::with_capacity(changes.items.len());
+    for item in &changes.items {
+        list.push(typed(item, &mut content)?);
+    }
+    let room = room(&list, deed, limits)?;
+    if content.len() > room {
+        return Err(Error::invalid(format_args!(
+            "the texts of the edits have {} bytes and one request carries {room}: edit in several \
+             requests, or write the whole file",
+            content.len()
+        )));
+    }
+    let uploads = place(&changes.items, &mut list, &mut content, room, next)?;
+    let set = ChangeSet {
+        changes: few("changes", list)?,
+        deed,
+    };
+    Ok(Packed {
+        set,
+        content,
+        uploads,
+    })
+}
+
+/// Bytes of content that one frame carries behind these changes.
+fn room(list: &[Change], deed: Deed, limits: &Limits) -> Result<usize, Error> {
+    let measured = Request::Change(ChangeSet {
+        changes: few("changes", list.to_vec())?,
+        deed,
+    });
+    let mut encoded = Vec::new();
+    let fits = frame::encode(RequestId::NONE, &measured, 0, &mut encoded);
+    let frame_bytes = usize::try_from(limits.frame_bytes).unwrap_or(usize::MAX);
+    let left = FRAME_BYTES_MAX
+        .min(frame_bytes)
+        .checked_sub(encoded.len())
+        .filter(|_| fits.is_ok())
+        .ok_or_else(|| {
+            Error::invalid("the change set does not fit one request: make its changes in several")
+        })?;
+    let most = usize::try_from(limits.content_bytes).unwrap_or(usize::MAX);
+    Ok(left.min(most).min(CONTENT_BYTES_MAX))
+}
+
+/// Decides the way of each file's content: the smallest go behind the request while they fit.
+fn place<'c>(
+    items: &'c [Item],
+    list: &mut [Change],
+    content: &mut Vec<u8>,
+    room: usize,
+    next: &mut dyn FnMut() -> UploadId,
+) -> Result<Vec<Needed<'c>>, Error> {
+    let mut files: Vec<(&Selector, &[u8], &mut Source)> = items
+        .iter()
+        .zip(list)
+        .filter_map(|(item, change)| match (item, change) {
+            (Item::Write(from), Change::Write(to)) => match &from.content {
+                Content::Bytes(bytes) => Some((&from.selector, bytes.as_slice(), &mut to.source)),
+                Content::Upload(_) => None,
+            },
+            _ => None,
+        })
+        .collect();
+    files.sort_by_key(|(_, bytes, _)| bytes.len());
+    let mut uploads = Vec::new();
+    for (selector, bytes, source) in files {
+        if content.len() + bytes.len() <= room {
+            *source = Source::Inline(append(content, bytes)?);
+        } else {
+            let upload = next();
+            *source = Source::Upload(upload);
+            uploads.push(Needed {
+                upload,
+                selector,
+                bytes,
+            });
+        }
+    }
+    Ok(uploads)
+}
+
+/// Puts bytes behind the request.
+fn append(content: &mut Vec<u8>, bytes: &[u8]) -> Result<Span, Error> {
+    let too_long = |_| Error::invalid("the texts of the edits do not fit one request");
+    let span = Span {
+        start: u32::try_from(content.len()).map_err(too_long)?,
+        len: u32::try_from(bytes.len()).map_err(too_long)?,
+    };
+    content.extend_from_slice(bytes);
+    Ok(span)
+}
+
+/// The change as the protocol has it, its texts put behind the request, its file's content not.
+fn typed(item: &Item, content: &mut Vec<u8>) -> Result<Change, Error> {
+    Ok(match item {
+        Item::Write(write) => Change::Write(WriteFile {
+            selector: write.selector.clone(),
+            source: match write.content {
+                Content::Bytes(_) => UNDECIDED,
+                Content::Upload(upload) => Source::Upload(upload),
+            },
+            expect: write.expect,
+            parents: write.parents,
+            mode: write.mode,
+        }),
+        Item::Edit(edit) => Change::Edit(typed_edit(edit, content)?),
+        Item::Mkdir(mkdir) => Change::Mkdir(mkdir.clone()),
+        Item::Move(rename) => Change::Move(rename.clone()),
+        Item::Delete(delete) => Change::Delete(delete.clone()),
+        Item::Chmod(chmod) => Change::Chmod(chmod.clone()),
+        Item::Link(link) => Change::Link(link.clone()),
+    })
+}
+
+fn typed_edit(edit: &Edit, content: &mut Vec<u8>) -> Result<EditFile, Error> {
+    let mut replacements = Vec::with_capacity(edit.replacements.len());
+    for Replace { old, new, at } in &edit.replacements {
+        replacements.push(Replacement {
+            old: append(content, old)?,
+            new: append(content, new)?,
+            place: match at {
+                At::Anywhere(count) => Place::Anywhere { count: *count },
+                At::All => Place::All,
+                At::Line(number) => Place::Line { number: *number },
+                At::After(lines) => {
+                    let mut anchors = Vec::with_capacity(lines.len());
+                    for line in lines {
+                        anchors.push(append(content, line)?);
+                    }
+                    Place::After {
+                        anchors: few("lines that lead to a replacement", anchors)?,
+                    }
+                }
+            },
+        });
+    }
+    Ok(EditFile {
+        selector: edit.selector.clone(),
+        expect: edit.expect,
+        replacements: few("replacements in one file", replacements)?,
+        mode: edit.mode,
+    })
+}

@@ -1,0 +1,313 @@
+//! Change sets and uploads on a session.
+
+use super::Changes;
+use super::pack::{self, Needed};
+use crate::error::{Error, ErrorCode, Violation};
+use crate::session::Session;
+use crate::wire::match_reply;
+use portcullis_protocol::frame::RequestId;
+use portcullis_protocol::limits::{HEADER_BYTES, LABEL_BYTES_MAX};
+use portcullis_protocol::session::{
+    Changed, Deed, DropUpload, Limits, Outcome, Planned, Reply, Request, Selector, Upload,
+    UploadId, Uploaded,
+};
+use std::collections::VecDeque;
+use std::io::Read;
+
+/// Uploaded parts begin at multiples of this, where the limits leave room for one.
+const PART_ALIGNMENT: usize = 4096;
+
+/// What a change set would do. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Every name it would touch, and how much of the difference did not fit.
+    pub planned: Planned,
+    /// The difference, as a unified diff of what the session may read.
+    pub diff: Vec<u8>,
+}
+
+impl Session {
+    /// Makes the changes, all of them or none.
+    ///
+    /// Content that does not fit one request is uploaded before; an upload that was made here and
+    /// is not used up is dropped again. What comes back says [`Outcome::Done`]. An error whose
+    /// [`changed`](Error::changed) is `Unchanged` changed nothing; one that is `Unknown` (the
+    /// connection ended before the answer, or the effect is uncertain) leaves a doubt that the
+    /// log of the broker settles.
+    pub fn change(&mut self, changes: &Changes) -> Result<Changed, Error> {
+        let (sent, uploads) = self.send_set(changes, Deed::Commit)?;
+        let answered = match self.wire.answer(&mut self.buffer, sent) {
+            Ok((reply, _)) => match_reply!(self.wire, reply, Changed).map_err(unanswered),
+            Err(error) => Err(unanswered(error)),
+        };
+        let ended = answered.and_then(judged);
+        if ended.is_err() {
+            self.drop_all(&uploads);
+        }
+        ended
+    }
+
+    /// Works out what the changes would do, and changes nothing.
+    pub fn plan(&mut self, changes: &Changes) -> Result<Plan, Error> {
+        let (sent, uploads) = self.send_set(changes, Deed::DryRun)?;
+        let plan = match self.wire.answer(&mut self.buffer, sent) {
+            Ok((reply, content)) => {
+                let diff = content.to_vec();
+                match_reply!(self.wire, reply, Planned).map(|planned| Plan { planned, diff })
+            }
+            Err(error) => Err(error),
+        };
+        self.drop_all(&uploads);
+        plan
+    }
+
+    /// Uploads the content of a file that a later change set writes ([`super::Content::Upload`]),
+    /// in parts, and says how many bytes it has. The gate keeps it where no name leads to it until
+    /// it is used or dropped, or the session ends.
+    pub fn upload(
+        &mut self,
+        selector: &Selector,
+        content: &mut dyn Read,
+    ) -> Result<(UploadId, u64), Error> {
+        let upload = self.fresh_upload();
+        let mut pipe = Pipe::new(self.limits()?);
+        let sent = self.upload_parts(&mut pipe, upload, selector, content);
+        match self.settle(pipe, sent) {
+            Ok(bytes) => Ok((upload, bytes)),
+            Err(error) => {
+                self.drop_all(&[upload]);
+                Err(error)
+            }
+        }
+    }
+
+    /// Forgets an upload.
+    pub fn drop_upload(&mut self, upload: UploadId) -> Result<(), Error> {
+        let id = self.ask(&Request::DropUpload(DropUpload { upload }), &[])?;
+        let (reply, _) = self.wire.answer(&mut self.buffer, id)?;
+        match_reply!(self.wire, reply, Uploaded).map(|_| ())
+    }
+
+    /// Uploads what has to be, and sends the change set.
+    fn send_set(
+        &mut self,
+        changes: &Changes,
+        deed: Deed,
+    ) -> Result<(RequestId, Vec<UploadId>), Error> {
+        let limits = self.limits()?;
+        let packed = pack::pack(changes, deed, &limits, &mut || self.fresh_upload())?;
+        let uploads: Vec<UploadId> = packed.uploads.iter().map(|one| one.upload).collect();
+        let sent = self
+            .upload_all(&packed.uploads, limits)
+            .and_then(|()| self.ask(&Request::Change(packed.set), &packed.content));
+        match sent {
+            Ok(id) => Ok((id, uploads)),
+            Err(error) => {
+                self.drop_all(&uploads);
+                Err(error)
+            }
+        }
+    }
+
+    fn upload_all(&mut self, needed: &[Needed<'_>], limits: Limits) -> Result<(), Error> {
+        let mut pipe = Pipe::new(limits);
+        let mut sent = Ok(0);
+        for one in needed {
+            sent = self.upload_parts(&mut pipe, one.upload, one.selector, &mut &*one.bytes);
+            if sent.is_err() {
+                break;
+            }
+        }
+        self.settle(pipe, sent).map(|_| ())
+    }
+
+    /// Sends the parts of one upload, at least one, and takes answers where there is no room for
+    /// the next. Gives the size.
+    fn upload_parts(
+        &mut self,
+        pipe: &mut Pipe,
+        upload: UploadId,
+        selector: &Selector,
+        content: &mut dyn Read,
+    ) -> Result<u64, Error> {
+        let size = pipe.part_bytes(selector);
+        let mut part = vec![0; size];
+        let mut offset = 0;
+        loop {
+            let length = fill(content, &mut part)?;
+            let bytes = part.get(..length).unwrap_or_default();
+            if length == 0 && offset > 0 {
+                return Ok(offset);
+            }
+            let request = Request::Upload(Upload {
+                upload,
+                selector: selector.clone(),
+                offset,
+            });
+            while !pipe.has_room(overhead(selector) + length) {
+                pipe.take(self)?;
+            }
+            let id = self.ask(&request, bytes)?;
+            offset += u64::try_from(length).unwrap_or(u64::MAX);
+            pipe.waiting.push_back(Part {
+                id,
+                end: Uploaded {
+                    upload,
+                    bytes: offset,
+                },
+                bytes: overhead(selector) + length,
+            });
+            if length < size {
+                return Ok(offset);
+            }
+        }
+    }
+
+    /// Takes the answers that are still to come; the first error counts.
+    fn settle<T>(&mut self, mut pipe: Pipe, sent: Result<T, Error>) -> Result<T, Error> {
+        let mut ended = sent;
+        while !pipe.waiting.is_empty() && !self.wire.is_over() {
+            if let Err(error) = pipe.take(self)
+                && ended.is_ok()
+            {
+                ended = Err(error);
+            }
+        }
+        ended
+    }
+
+    /// Drops what is left of these uploads. One that is gone already is as wanted, and a
+    /// connection that is over has dropped them all.
+    fn drop_all(&mut self, uploads: &[UploadId]) {
+        for upload in uploads {
+            if self.wire.is_over() {
+                return;
+            }
+            self.drop_upload(*upload).ok();
+        }
+    }
+
+    /// The number of the next upload. Counted from 1 by every process that takes its turn on the
+    /// socket: what one that was killed left behind is replaced, not added to.
+    fn fresh_upload(&mut self) -> UploadId {
+        self.last_upload = self.last_upload.wrapping_add(1);
+        UploadId(self.last_upload)
+    }
+}
+
+/// What the loss of an answer means for a change. A refusal is an answer.
+fn unanswered(error: Error) -> Error {
+    match error.code() {
+        ErrorCode::Refused(_) => error,
+        ErrorCode::Closed(_)
+        | ErrorCode::Protocol(_)
+        | ErrorCode::Stalled
+        | ErrorCode::Io(_)
+        | ErrorCode::TooLarge(_)
+        | ErrorCode::Invalid(_)
+        | ErrorCode::CannotOpen(..)
+        | ErrorCode::NoSession(_)
+        | ErrorCode::Failed(_)
+        | ErrorCode::Uncertain(_)
+        | ErrorCode::Unanswered(_) => Error::new(ErrorCode::Unanswered(error)),
+    }
+}
+
+/// What is not done is an error.
+fn judged(changed: Changed) -> Result<Changed, Error> {
+    match changed.outcome {
+        Outcome::Done => Ok(changed),
+        Outcome::Failed => Err(Error::new(ErrorCode::Failed(Box::new(changed)))),
+        Outcome::Uncertain => Err(Error::new(ErrorCode::Uncertain(Box::new(changed)))),
+    }
+}
+
+/// Reads until the buffer is full or the content ends.
+fn fill(content: &mut dyn Read, buffer: &mut [u8]) -> Result<usize, Error> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..)
+        && !rest.is_empty()
+    {
+        match content.read(rest) {
+            Ok(0) => break,
+            Ok(more) => filled += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                return Err(Error::invalid(format_args!(
+                    "cannot read the content: {error}"
+                )));
+            }
+        }
+    }
+    Ok(filled)
+}
+
+/// More bytes than a part of an upload has on the wire beside its content.
+fn overhead(selector: &Selector) -> usize {
+    HEADER_BYTES + 32 + LABEL_BYTES_MAX + selector.path.as_slice().len()
+}
+
+/// A part whose answer is still to come.
+struct Part {
+    id: RequestId,
+    /// What the answer must say.
+    end: Uploaded,
+    /// Its size in the socket, at most.
+    bytes: usize,
+}
+
+/// Parts that were sent and not answered, as many as the socket is sure to take.
+struct Pipe {
+    waiting: VecDeque<Part>,
+    limits: Limits,
+}
+
+impl Pipe {
+    fn new(limits: Limits) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            limits,
+        }
+    }
+
+    /// Content of one part: what a frame carries, or less so that the gate writes one while the
+    /// next is on its way.
+    fn part_bytes(&self, selector: &Selector) -> usize {
+        let usize_of = |limit| usize::try_from(limit).unwrap_or(usize::MAX);
+        let half = usize_of(self.limits.in_flight_bytes) / 2;
+        let most = usize_of(self.limits.content_bytes)
+            .min(half.saturating_sub(overhead(selector)))
+            .max(1);
+        match most / PART_ALIGNMENT {
+            0 => most,
+            pages => pages * PART_ALIGNMENT,
+        }
+    }
+
+    /// Whether another part may be sent. One always may.
+    fn has_room(&self, bytes: usize) -> bool {
+        let sent: usize = self.waiting.iter().map(|part| part.bytes).sum();
+        let most = usize::try_from(self.limits.in_flight_bytes).unwrap_or(usize::MAX);
+        self.waiting.is_empty()
+            || (self.waiting.len() < usize::from(self.limits.in_flight) && sent + bytes <= most)
+    }
+
+    /// Takes one answer.
+    fn take(&mut self, session: &mut Session) -> Result<(), Error> {
+        let Session { wire, buffer, .. } = session;
+        let (from, reply, _) = wire.next(buffer)?;
+        let Some(at) = self.waiting.iter().position(|part| part.id == from) else {
+            return Err(wire.violated(Violation::UnknownId(from.0)));
+        };
+        let part = self.waiting.remove(at);
+        if let Reply::Refused(refusal) = reply {
+            return Err(refusal.into());
+        }
+        let uploaded = match_reply!(wire, reply, Uploaded)?;
+        if part.is_some_and(|part| part.end == uploaded) {
+            Ok(())
+        } else {
+            Err(wire.violated(Violation::WrongKind))
+        }
+    }
+}
