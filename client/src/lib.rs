@@ -46,7 +46,6 @@ pub use attach::{AttachError, SOCKET_VARIABLE};
 pub use attach_or_start::{
     Age, AttachOptions, AttachOrStartError, Attached, Attachment, Sessions, Tail,
 };
-pub use control::Control;
 pub use change::{Changes, Plan};
 pub use control::{Control, Difference};
 pub use error::{Changed, Error, ErrorCode, NoSession, Violation};
