@@ -239,6 +239,7 @@ impl Row {
             verbs: match self.access {
                 Access::Read => VerbSet::CONTENT,
                 Access::List => VerbSet::of(&[Verb::Stat, Verb::List, Verb::Glob]),
+                Access::Write => VerbSet::WRITING,
             },
             target: DenialTarget::Pattern {
                 anchor: None,

@@ -2,6 +2,7 @@
 
 use crate::gate;
 use crate::kept::Kept;
+use crate::lookup::{Found, Lookups, Question};
 use crate::mint::{self, MintError, Roots};
 use crate::root::SealedRoot;
 use crate::shared::Shared;
@@ -10,7 +11,8 @@ use portcullis_protocol::VERSION;
 use portcullis_protocol::authority::{Authority, RootId};
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::control::{
-    self, Answer, Ended, Merged, Minted, Order, Over, Running, Sealed, StatusReport, Welcome,
+    self, Answer, Draining, Ended, Merged, Minted, Order, Over, RunId, Running, Sealed,
+    StatusReport, Welcome,
 };
 use portcullis_protocol::frame::{DecodeError, RequestId};
 use portcullis_protocol::ledger::CageReport;
@@ -60,10 +62,14 @@ pub(crate) async fn serve(
     alive: mpsc::Sender<Infallible>,
 ) {
     let (reports, mut reported) = mpsc::unbounded_channel();
+    let (lookups, mut found) = Lookups::new();
+    let _counted = shared.connected();
     let mut connection = Connection {
         shared,
         socket,
         reports,
+        lookups,
+        run: None,
         alive,
         greeting: Greeting::Awaited,
         roots: Roots::new(),
@@ -75,10 +81,11 @@ pub(crate) async fn serve(
                 connection.order(order).await
             }
             Some((session, report)) = reported.recv() => connection.report(session, report).await,
+            Some(found) = found.recv() => connection.tell(&found).await,
             _ = stopped.changed() => Err(Closed),
         };
         if let Err(Closed) = next {
-            return;
+            return connection.end_run();
         }
     }
 }
@@ -96,6 +103,9 @@ struct Connection {
     shared: Arc<Shared>,
     socket: Socket<ControlSide>,
     reports: mpsc::UnboundedSender<(SessionId, Report)>,
+    lookups: Lookups,
+    /// Its sessions are one run, which begins with the first of them.
+    run: Option<RunId>,
     alive: mpsc::Sender<Infallible>,
     greeting: Greeting,
     roots: Roots,
@@ -103,7 +113,7 @@ struct Connection {
 }
 
 struct Session {
-    authority: Kept,
+    authority: Arc<Kept>,
     stage: Stage,
     /// Dropped to end it.
     stop: Option<oneshot::Sender<Infallible>>,
@@ -149,6 +159,7 @@ impl Connection {
             id,
             message,
             descriptors,
+            ..
         } = match order {
             Ok(received) => received,
             Err(ReceiveError::Transport(_)) => return Err(Closed),
@@ -179,9 +190,58 @@ impl Connection {
                 None => Err(Refusal::new(Code::UnknownRoot)),
             },
             Order::Status(_) => Ok(self.status()),
+            Order::Runs(order) => return self.look(id, Question::Runs(order)).await,
+            Order::Log(order) => return self.look(id, Question::Log(order)).await,
+            Order::Diff(order) => return self.look(id, Question::Diff(order)).await,
+            Order::Verify(_) => return self.look(id, Question::Verify).await,
+            Order::Drain(_) => {
+                self.shared.drain();
+                let connections = self.shared.connections();
+                Ok(Answer::Draining(Draining { connections }))
+            }
         };
         self.answer(id, answer.unwrap_or_else(Answer::Refused))
             .await
+    }
+
+    /// Answered when the records have been looked at.
+    async fn look(&self, id: RequestId, question: Question) -> Result<(), Closed> {
+        let directory = self.shared.state.directory().to_owned();
+        match self.lookups.start(id, directory, question) {
+            Ok(()) => Ok(()),
+            Err(refusal) => self.refuse(id, refusal).await,
+        }
+    }
+
+    async fn tell(&self, found: &Found) -> Result<(), Closed> {
+        let Found {
+            id,
+            answer,
+            content,
+            ..
+        } = found;
+        let sent = self.socket.send_content(*id, answer, content, DEADLINE);
+        sent.await.map_err(|_| Closed)
+    }
+
+    /// The run its sessions belong to.
+    fn run(&mut self, order: &control::Mint) -> Result<RunId, Refusal> {
+        if let Some(run) = self.run {
+            return Ok(run);
+        }
+        let state = &self.shared.state;
+        let run = state.begin_run(order.request.as_str(), order.owner.as_str());
+        let run = run.map_err(|e| Refusal::new(Code::NoLedger).noting(&e.to_string()))?;
+        self.run = Some(run);
+        Ok(run)
+    }
+
+    /// The connection has closed.
+    fn end_run(&self) {
+        if let Some(run) = self.run {
+            // Without it the run counts as one whose broker died.
+            self.shared.state.end_run(run).ok();
+        }
     }
 
     /// An order that is not understood is refused when it can be told which it was.
@@ -222,6 +282,8 @@ impl Connection {
         let welcome = Welcome {
             version: VERSION,
             incarnation: self.shared.incarnation,
+            build: self.shared.terms.build,
+            sharing: self.shared.terms.sharing,
         };
         self.answer(id, Answer::Welcome(welcome)).await
     }
@@ -259,19 +321,22 @@ impl Connection {
         let refused = |error: MintError| error.refusal();
         let composed =
             mint::compose(order, &self.roots, within.as_ref(), objects).map_err(refused)?;
-        let kept = Kept::of(&composed.authority)?;
+        let kept = Arc::new(Kept::of(&composed.authority)?);
         let run_as = mint::run_as(&composed.roots).map_err(refused)?;
         let slots = Arc::clone(&self.shared.slots);
         let slot = slots.try_acquire_owned().map_err(|_| {
             Refusal::new(Code::Exhausted).noting(&format!("{SESSIONS_MAX} sessions run already"))
         })?;
+        let run = self.run(order)?;
         let (stop, stopped) = oneshot::channel();
         let session = SessionId(self.shared.next_session());
         let life = gate::live(
             Arc::clone(&self.shared),
             gate::Session {
                 id: session,
+                run,
                 authority: composed.authority,
+                kept: Arc::clone(&kept),
                 roots: composed.roots,
                 run_as,
                 slot,
@@ -370,6 +435,7 @@ impl Connection {
     ) -> Result<(), Closed> {
         let session = self.sessions.get_mut(&id).ok_or(Closed)?;
         let authority = session.authority.id();
+        let run = self.run.ok_or(Closed)?;
         let stage = std::mem::replace(&mut session.stage, Stage::Running { gate });
         let Stage::Minting { order, merged } = stage else {
             return Err(Closed);
@@ -377,6 +443,7 @@ impl Connection {
         let minted = Answer::Minted(Minted {
             session: id,
             authority,
+            run,
             merged,
             cage,
         });

@@ -1,33 +1,39 @@
-//! One gate's life: started, caged, serving, reaped. What it says is not trusted.
+//! One session's life: its gate started, serving, reaped, its effect settled. What a gate says is
+//! not trusted.
 
 use crate::connection::Report;
+use crate::effect::{Effects, Next, Writer};
+use crate::kept::Kept;
+use crate::launch::{Caged, Launch, Unmade, launch};
 use crate::root::SealedRoot;
+use crate::settle::{Settled, View, settle};
 use crate::shared::Shared;
-use crate::socket::{ReceiveError, Socket};
+use crate::socket::{ReceiveError, Received, Socket};
 use crate::spawn::Gate;
+use crate::state::{NewSession, SessionRow, StateError};
 use portcullis_protocol::authority::Authority;
 use portcullis_protocol::bounded::{Few, Text};
-use portcullis_protocol::control::{Over, OverCause};
+use portcullis_protocol::control::{Over, OverCause, RunId};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
-    CageReport, Command, Event, Finished, LANDLOCK_ABI_MIN, NOTES_MAX, RefusalNote, RunAs,
-    SessionEnd, Setup, Tally,
+    CageReport, Command, Duty, Event, Finished, NOTES_MAX, RefusalNote, RunAs, SessionEnd, Tally,
 };
+use portcullis_protocol::limits::SEND_DEADLINE_MS;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::SessionId;
 use portcullis_transport::{LedgerSide, TransportError};
-use rustix::io::Errno;
 use rustix::process::WaitIdStatus;
 use std::convert::Infallible;
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until};
 
 /// How long a gate that said its last word may take to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
+/// How long a gate may leave its ledger full.
+const ANSWER_DEADLINE: Duration = Duration::from_millis(SEND_DEADLINE_MS as u64);
 /// Bytes of refusal notes kept for one session, so that they fit one frame.
 const NOTES_BYTES_MAX: usize = 64 * 1024;
 /// Bytes a note takes at most beside its object and rule.
@@ -36,15 +42,17 @@ const NOTE_FRAME_BYTES: usize = 16;
 /// A session whose gate is to be started.
 pub(crate) struct Session {
     pub(crate) id: SessionId,
+    pub(crate) run: RunId,
     pub(crate) authority: Authority,
+    pub(crate) kept: Arc<Kept>,
     pub(crate) roots: Vec<Arc<SealedRoot>>,
     pub(crate) run_as: Option<RunAs>,
     /// Its place among all sessions of the warden.
     pub(crate) slot: OwnedSemaphorePermit,
 }
 
-/// Lives one gate's life, and reports it: `Ready` then `Over`, or `Failed` alone. `stop` resolves
-/// when its connection wants it ended, or is gone.
+/// Lives one session's life, and reports it: `Ready` then `Over`, or `Failed` alone. `stop`
+/// resolves when its connection wants it ended, or is gone.
 pub(crate) async fn live(
     shared: Arc<Shared>,
     session: Session,
@@ -63,10 +71,10 @@ pub(crate) async fn live(
         ledger,
         worker,
         cage,
+        row,
     } = match started {
         Ok(started) => started,
-        Err(unmade) => {
-            let refusal = unmade.refused().await;
+        Err(refusal) => {
             // Nobody listens when the connection is gone, and nothing is left to undo.
             drop(reports.send((id, Report::Failed(refusal))));
             return;
@@ -77,20 +85,29 @@ pub(crate) async fn live(
         cage,
         gate: gate.pid(),
     };
+    let writer = Writer::of(
+        &session.authority,
+        &session.kept,
+        &session.roots,
+        session.run_as,
+    );
+    // The gate has them now; a thousand sessions need not keep them here as well.
     let Session {
         slot,
         authority,
+        kept,
         roots,
         ..
     } = session;
-    // The gate has them now; a thousand sessions need not keep them here as well.
-    drop((authority, roots));
-    let mut record = Record::default();
+    drop((authority, kept, roots));
+    let mut life = Life {
+        shared: &shared,
+        ledger: &ledger,
+        record: Record::default(),
+        effects: Effects::new(&shared, row, writer.as_ref()),
+    };
     let ending = if reports.send((id, ready)).is_ok() {
-        tokio::select! {
-            ending = serve(&shared, &ledger, &mut record) => ending,
-            _ = &mut stop => Ending::Revoked,
-        }
+        life.serve(stop).await
     } else {
         Ending::Revoked
     };
@@ -99,156 +116,64 @@ pub(crate) async fn live(
         Ending::Revoked | Ending::Died(_) => Duration::ZERO,
     };
     let status = gate.end(grace).await;
-    let ending = record.drain(&shared, &ledger, ending);
-    let over = record.over(id, ending, status.as_ref());
+    let ending = life.drain(ending);
+    life.settle(id, row, writer.as_ref()).await;
+    let over = life.record.over(id, ending, status.as_ref());
     drop(reports.send((id, Report::Over { over, slot })));
 }
 
-/// A gate that is caged and serves.
+/// A gate that is caged and serves, and its session in the journal.
 struct Started {
     gate: Gate,
     ledger: Socket<LedgerSide>,
     worker: OwnedFd,
     cage: CageReport,
+    row: SessionRow,
 }
 
-/// A session that was not made, and its gate, if there was one.
-struct Unmade {
-    why: Refusal,
-    gate: Option<Gate>,
-}
-
-impl Unmade {
-    fn exhausted(what: &str, error: &dyn std::fmt::Display) -> Self {
-        Self {
-            why: Refusal::new(Code::Exhausted).noting(&format!("{what}: {error}")),
-            gate: None,
+async fn start(shared: &Shared, session: &Session) -> Result<Started, Refusal> {
+    let (worker, served) = match portcullis_transport::pair() {
+        Ok(pair) => pair,
+        Err(error) => {
+            let unmade = Unmade::exhausted("the session's sockets", &error);
+            return Err(unmade.refused().await);
         }
-    }
-
-    fn unconfined(gate: Option<Gate>, note: &str) -> Self {
-        Self {
-            why: Refusal::new(Code::NotConfined).noting(note),
-            gate,
-        }
-    }
-
-    /// The refusal, once its gate is gone.
-    async fn refused(self) -> Refusal {
-        if let Some(gate) = self.gate {
-            gate.end(Duration::ZERO).await;
-        }
-        self.why
-    }
-}
-
-/// Starts a gate and waits until it is caged, all within the deadline.
-async fn start(shared: &Shared, session: &Session) -> Result<Started, Unmade> {
-    match timeout(shared.mint_deadline, begin(shared, session)).await {
-        Ok(started) => started,
-        Err(_) => Err(Unmade::unconfined(
-            None,
-            &format!(
-                "the gate was not caged within {} ms",
-                shared.mint_deadline.as_millis()
-            ),
-        )),
-    }
-}
-
-async fn begin(shared: &Shared, session: &Session) -> Result<Started, Unmade> {
-    let sockets = |error: TransportError| Unmade::exhausted("the session's sockets", &error);
-    let (ours, theirs) = portcullis_transport::pair().map_err(sockets)?;
-    let (worker, served) = portcullis_transport::pair().map_err(sockets)?;
-    let ledger = Socket::<LedgerSide>::new(ours).map_err(sockets)?;
-    let gate = match shared.spawner.spawn(theirs).await {
-        Ok(gate) => gate,
-        Err(error) => return Err(not_started(&error)),
     };
-    let mut descriptors = vec![served.as_fd()];
-    descriptors.extend(session.roots.iter().map(|root| root.directory()));
-    let setup = Command::Setup(Setup {
-        authority: session.authority.clone(),
+    let how = Launch {
         incarnation: shared.incarnation,
         session: session.id,
-        limits: shared.limits,
+        authority: &session.authority,
+        roots: &session.roots,
         run_as: session.run_as,
-    });
-    let sent = ledger
-        .send(RequestId::NONE, &setup, &descriptors, shared.mint_deadline)
-        .await;
-    // A worker's socket must close when its gate does, so no copy of the gate's end stays here.
-    drop(served);
-    if let Err(error) = sent {
-        let note = format!("the gate's setup: {error}");
-        return Err(Unmade::unconfined(Some(gate), &note));
-    }
-    let wrong = match ledger.receive(&shared.buffer).await {
-        Ok(event) => match event.message {
-            Event::Ready(cage) => match missing(&cage, session.run_as) {
-                None => {
-                    return Ok(Started {
-                        gate,
-                        ledger,
-                        worker,
-                        cage,
-                    });
-                }
-                Some(missing) => missing,
-            },
-            Event::Fault(fault) if fault.code == Code::BadPattern => {
-                return Err(Unmade {
-                    why: Refusal::new(Code::BadPattern).noting(fault.what.as_str()),
-                    gate: Some(gate),
-                });
-            }
-            Event::Fault(fault) => fault.what.as_str().to_owned(),
-            Event::Refused(_) | Event::Finished(_) => "the gate served before its cage".to_owned(),
-        },
-        Err(error) => format!("the gate ended before it was caged: {error}"),
+        duty: Duty::Serve,
     };
-    Err(Unmade::unconfined(Some(gate), &wrong))
-}
-
-fn not_started(error: &io::Error) -> Unmade {
-    match Errno::from_io_error(error) {
-        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => {
-            Unmade::exhausted("the gate was not started", error)
+    let Caged { gate, ledger, cage } = match launch(shared, &how, Some(served)).await {
+        Ok(caged) => caged,
+        Err(unmade) => return Err(unmade.refused().await),
+    };
+    match begin(shared, session) {
+        Ok(row) => Ok(Started {
+            gate,
+            ledger,
+            worker,
+            cage,
+            row,
+        }),
+        Err(error) => {
+            gate.end(Duration::ZERO).await;
+            Err(Refusal::new(Code::NoLedger).noting(&error.to_string()))
         }
-        Some(_) | None => Unmade::unconfined(None, &format!("the gate was not started: {error}")),
     }
 }
 
-/// What a cage lacks, if it lacks something.
-fn missing(cage: &CageReport, run_as: Option<RunAs>) -> Option<String> {
-    let expected = run_as.unwrap_or(RunAs {
-        user: rustix::process::geteuid().as_raw(),
-        group: rustix::process::getegid().as_raw(),
-    });
-    let is = RunAs {
-        user: cage.user,
-        group: cage.group,
-    };
-    if is != expected {
-        return Some(format!(
-            "the gate runs as {}:{} instead of {}:{}",
-            is.user, is.group, expected.user, expected.group
-        ));
-    }
-    (!cage.is_whole()).then(|| {
-        format!(
-            "the gate's cage is not whole: landlock ABI {} of at least {LANDLOCK_ABI_MIN}, \
-             handled rights {:#x}, seccomp mode {}, no_new_privs {}, capabilities {:#x}, \
-             dumpable {}, probes refused {} of {}",
-            cage.landlock_abi,
-            cage.landlock_handled,
-            cage.seccomp_mode,
-            cage.no_new_privs,
-            cage.capabilities,
-            cage.dumpable,
-            cage.probes_refused,
-            cage.probes_made
-        )
+fn begin(shared: &Shared, session: &Session) -> Result<SessionRow, StateError> {
+    let may_write = Writer::of(&session.authority, &session.kept, &[], None).is_some();
+    shared.state.begin_session(&NewSession {
+        run: session.run,
+        incarnation: shared.incarnation,
+        session: session.id,
+        authority: &session.authority,
+        encoded: may_write.then(|| session.kept.encoded()),
     })
 }
 
@@ -269,18 +194,147 @@ struct Record {
     bytes: usize,
     /// Notes that came.
     came: usize,
+    /// What else there is to say.
+    said: Vec<String>,
 }
 
-/// Takes what the gate says until the session is over.
-async fn serve(shared: &Shared, ledger: &Socket<LedgerSide>, record: &mut Record) -> Ending {
-    loop {
-        let ending = match ledger.receive(&shared.buffer).await {
-            Ok(event) => record.take(event.message),
-            Err(error) => Some(Ending::Died(broken(&error))),
-        };
-        if let Some(ending) = ending {
-            return ending;
+/// A session that is served.
+struct Life<'a> {
+    shared: &'a Shared,
+    ledger: &'a Socket<LedgerSide>,
+    record: Record,
+    effects: Effects<'a>,
+}
+
+/// Whether the session is wanted to end.
+enum Wanted {
+    On,
+    /// At once, or when the effect that is begun has ended, at most until then.
+    Ended(Instant),
+}
+
+impl Life<'_> {
+    /// Takes what the gate says until the session is over.
+    async fn serve(&mut self, mut stop: oneshot::Receiver<Infallible>) -> Ending {
+        let mut wanted = Wanted::On;
+        loop {
+            let ending = tokio::select! {
+                event = self.ledger.receive(&self.shared.buffer) => match event {
+                    Ok(event) => self.take(event).await,
+                    Err(error) => Some(Ending::Died(broken(&error))),
+                },
+                next = self.effects.next() => match next {
+                    Next::Answer(id, command) => self.answer(id, &command).await,
+                    Next::Overdue => {
+                        Some(Ending::Died("the gate held its locks too long".to_owned()))
+                    }
+                },
+                () = revoked(&wanted, &mut stop) => match wanted {
+                    Wanted::On => {
+                        let bound = self.shared.terms.deadlines.finish;
+                        wanted = Wanted::Ended(Instant::now() + bound);
+                        None
+                    }
+                    Wanted::Ended(_) => Some(Ending::Revoked),
+                },
+            };
+            match (ending, &wanted) {
+                (Some(ending), _) => return ending,
+                // Only an effect that is begun is waited for.
+                (None, Wanted::Ended(_)) if !self.effects.is_begun() => return Ending::Revoked,
+                (None, Wanted::Ended(_) | Wanted::On) => {}
+            }
         }
+    }
+
+    /// Takes one event; gives how the session ends, if it ends with it.
+    async fn take(&mut self, event: Received<LedgerSide>) -> Option<Ending> {
+        let Received {
+            id,
+            message,
+            content,
+            ..
+        } = event;
+        let answer = match message {
+            Event::Begin(begin) => self.effects.begin(id, begin),
+            Event::Amend(intent) => self.effects.amend(intent).map(Some),
+            Event::Unlock(_) => self.effects.unlock().map(|()| None),
+            Event::Finish(end) => self.effects.finish(&end, &content).map(Some),
+            Event::Refused(note) => return self.record.note(note),
+            Event::Finished(finished) => return Some(Ending::Finished(finished)),
+            Event::Fault(fault) => return Some(Ending::Died(fault.what.as_str().to_owned())),
+            Event::Ready(_) => return Some(Ending::Died("the gate was ready twice".to_owned())),
+            Event::Seen(_) => return Some(Ending::Died("the gate was no observer".to_owned())),
+        };
+        match answer {
+            Ok(Some(command)) => self.answer(id, &command).await,
+            Ok(None) => None,
+            Err(lied) => Some(Ending::Died(lied.0.to_owned())),
+        }
+    }
+
+    async fn answer(&self, id: RequestId, command: &Command) -> Option<Ending> {
+        let sent = self.ledger.send(id, command, &[], ANSWER_DEADLINE).await;
+        sent.err()
+            .map(|error| Ending::Died(broken(&ReceiveError::Transport(error))))
+    }
+
+    /// Takes what a gate that is gone had said before. Its last word holds over a revocation
+    /// that came after it, and the end of its effect over what an observer would see.
+    fn drain(&mut self, ending: Ending) -> Ending {
+        while let Ok(event) = self.ledger.receive_now(&self.shared.buffer) {
+            match (event.message, &ending) {
+                (Event::Finish(end), _) => {
+                    if self.effects.finish(&end, &event.content).is_err() {
+                        break;
+                    }
+                }
+                (Event::Refused(note), _) => {
+                    if self.record.note(note).is_some() {
+                        break;
+                    }
+                }
+                (Event::Finished(finished), Ending::Revoked) => return Ending::Finished(finished),
+                // It asked, and has had no answer: nothing was done.
+                (Event::Begin(_) | Event::Amend(_) | Event::Unlock(_), _) => {}
+                (Event::Finished(_) | Event::Ready(_) | Event::Fault(_) | Event::Seen(_), _) => {
+                    break;
+                }
+            }
+        }
+        ending
+    }
+
+    /// Settles the effect that the gate left, and ends the session in the journal.
+    async fn settle(&mut self, id: SessionId, row: SessionRow, writer: Option<&Writer>) {
+        if let (Some(running), Some(writer)) = (self.effects.left(), writer) {
+            let authority = writer.kept.open();
+            let view = authority.as_ref().ok().map(|authority| View {
+                incarnation: self.shared.incarnation,
+                session: id,
+                authority,
+                roots: &writer.roots,
+                run_as: writer.run_as,
+            });
+            if Box::pin(settle(self.shared, view, running)).await == Settled::No {
+                let word = "its last effect has no receipt yet: the journal does not take it";
+                self.record.said.push(word.to_owned());
+                return;
+            }
+        }
+        if self.shared.state.end_session(row).is_err() {
+            let word = "its end is not in the journal, which does not take it";
+            self.record.said.push(word.to_owned());
+        }
+    }
+}
+
+/// Resolves when a session that runs is wanted to end, or one that is wanted to end has had the
+/// time for it.
+async fn revoked(wanted: &Wanted, stop: &mut oneshot::Receiver<Infallible>) {
+    match wanted {
+        Wanted::On => drop(stop.await),
+        Wanted::Ended(bound) => sleep_until(*bound).await,
     }
 }
 
@@ -293,47 +347,24 @@ fn broken(error: &ReceiveError) -> String {
 }
 
 impl Record {
-    /// Takes one event; gives how the session ends, if it ends with it.
-    fn take(&mut self, event: Event) -> Option<Ending> {
-        match event {
-            Event::Refused(note) => {
-                self.came += 1;
-                if self.came > NOTES_MAX {
-                    return Some(Ending::Died("the gate sent too many notes".to_owned()));
-                }
-                let object = note.object.as_ref().map_or(0, |o| o.as_slice().len());
-                let rule = note.rule.as_ref().map_or(0, |r| r.as_str().len());
-                let bytes = object + rule + NOTE_FRAME_BYTES;
-                if self.bytes + bytes <= NOTES_BYTES_MAX {
-                    self.bytes += bytes;
-                    self.notes.push(note);
-                }
-                None
-            }
-            Event::Finished(finished) => Some(Ending::Finished(finished)),
-            Event::Fault(fault) => Some(Ending::Died(fault.what.as_str().to_owned())),
-            Event::Ready(_) => Some(Ending::Died("the gate was ready twice".to_owned())),
+    /// Takes one note; gives how the session ends, if it is one too many.
+    fn note(&mut self, note: RefusalNote) -> Option<Ending> {
+        self.came += 1;
+        if self.came > NOTES_MAX {
+            return Some(Ending::Died("the gate sent too many notes".to_owned()));
         }
-    }
-
-    /// Takes what a gate that is gone had said before. Its last word holds over a revocation
-    /// that came after it.
-    fn drain(&mut self, shared: &Shared, ledger: &Socket<LedgerSide>, ending: Ending) -> Ending {
-        if !matches!(ending, Ending::Revoked) {
-            return ending;
+        let object = note.object.as_ref().map_or(0, |o| o.as_slice().len());
+        let rule = note.rule.as_ref().map_or(0, |r| r.as_str().len());
+        let bytes = object + rule + NOTE_FRAME_BYTES;
+        if self.bytes + bytes <= NOTES_BYTES_MAX {
+            self.bytes += bytes;
+            self.notes.push(note);
         }
-        while let Ok(event) = ledger.receive_now(&shared.buffer) {
-            match self.take(event.message) {
-                None => {}
-                Some(Ending::Finished(finished)) => return Ending::Finished(finished),
-                Some(Ending::Revoked | Ending::Died(_)) => return ending,
-            }
-        }
-        ending
+        None
     }
 
     fn over(self, session: SessionId, ending: Ending, status: Option<&WaitIdStatus>) -> Over {
-        let mut said = Vec::new();
+        let mut said = self.said;
         let (cause, tally): (OverCause, Option<Tally>) = match ending {
             Ending::Finished(Finished { tally, end }) => match end {
                 SessionEnd::WorkerLeft => (OverCause::WorkerLeft, Some(tally)),

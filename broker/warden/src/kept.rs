@@ -25,6 +25,11 @@ impl Kept {
         self.id
     }
 
+    /// Its encoding.
+    pub(crate) fn encoded(&self) -> &[u8] {
+        &self.encoded
+    }
+
     /// The same authority, sealed anew from its own bytes.
     pub(crate) fn open(&self) -> Result<Authority, Refusal> {
         postcard::from_bytes(&self.encoded).map_err(|_| Refusal::new(Code::BadAuthority))

@@ -2,18 +2,23 @@
 //!
 //! It has two forms. [`Embedded`] serves the process it is in, and ends with it. [`Serving`] takes
 //! connections of every runtime of its user at a listening socket, and ends when nobody needs it.
-//! Either way it owns its two threads, and a runtime speaks to it over a control socket as
+//! Either way it owns its threads, and a runtime speaks to it over a control socket as
 //! `portcullis_protocol::control` says. It never parses what a worker wrote, and treats what a
 //! gate writes as untrusted.
 //!
 //! | module | what |
 //! |---|---|
 //! | `config` | what the embedder decides |
-//! | `listen`, `peer` | who may connect to a warden that serves, and when it ends |
+//! | `serving`, `listen`, `peer` | the form that listens: who may connect, and when it ends |
 //! | `connection` | one control peer: its roots, its sessions, its orders |
 //! | `root` | sealing a directory from its descriptor |
 //! | `mint`, `overlap`, `builtin` | from an order to an authority |
-//! | `gate`, `spawn` | one gate's life, and the thread that starts gates |
+//! | `state` | journal and receipts, in SQLite |
+//! | `locks` | who may change which names, in turn |
+//! | `launch`, `spawn` | starting a caged gate, and the thread that starts gates |
+//! | `effect`, `settle` | an effect from its begin to its receipt, and when its gate is gone |
+//! | `gate` | one session's life |
+//! | `lookup` | orders that only read the records |
 //! | `shared`, `socket`, `sys` | what connections share, and how they wait |
 //!
 //! Each session holds two descriptors of the process (the ledger and the gate's pidfd), each root
@@ -23,30 +28,37 @@
 mod builtin;
 mod config;
 mod connection;
+mod effect;
 mod gate;
 mod kept;
+mod launch;
 mod listen;
+mod locks;
+mod lookup;
 mod mint;
 mod overlap;
 mod peer;
 mod root;
+mod serving;
+mod settle;
 mod shared;
 mod socket;
 mod spawn;
+mod state;
 mod sys;
 #[cfg(test)]
 mod testing;
 
-pub use config::{Config, GateExecutable, default_limits};
+pub use config::{Config, Deadlines, GateExecutable, default_limits, own_build};
+pub use serving::{Listening, Serving, ServingHandle, Told};
 pub use spawn::ExecutableError;
+pub use state::{Records, StateError, StatePlace, usual_state};
 
-use listen::Word;
-use portcullis_protocol::control::Sharing;
 use portcullis_transport::{ControlSide, TransportError};
-use rustix::io::Errno;
-use shared::Shared;
+use shared::{Shared, Terms};
 use socket::Socket;
 use spawn::{Executable, Spawner};
+use state::State;
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -56,8 +68,11 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-/// How long a warden that stops waits for its killed gates to be gone.
+/// How long a warden that stops waits for its killed gates to be gone, beside the time that
+/// running effects have to end and to be settled.
 const STOP_DEADLINE: Duration = Duration::from_secs(5);
+/// Descriptors a gate may have open. A warden must be able to have more.
+const GATE_DESCRIPTORS: u64 = 512;
 
 /// Why a warden did not start, or a connection was not made. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +80,15 @@ pub enum StartError {
     /// The gate's executable cannot be used.
     #[error(transparent)]
     Executable(#[from] ExecutableError),
+    /// The state cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The process may have fewer descriptors open than each of its gates.
+    #[error("{has} open files are allowed, a gate alone may have {GATE_DESCRIPTORS}; allow more")]
+    Descriptors {
+        /// The soft limit.
+        has: u64,
+    },
     /// The kernel gave no randomness, thread or event loop.
     #[error("{what}: {source}")]
     System {
@@ -93,13 +117,13 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Opens the gate's executable and starts the warden's threads.
+    /// Opens the gate's executable and the state, and starts the warden's threads.
     pub fn start(config: Config) -> Result<Self, StartError> {
         let Prepared {
             runtime,
             shared,
             spawning,
-        } = prepare(config, Sharing::Embedded)?;
+        } = prepare(config)?;
         let (sockets, connected) = mpsc::unbounded_channel();
         let warden = thread(move || runtime.block_on(accept(shared, connected)))?;
         Ok(Self {
@@ -129,125 +153,11 @@ impl Drop for Embedded {
     }
 }
 
-/// A socket at which a warden serves, and what goes with it.
-pub struct Listening {
-    /// A listening local SEQPACKET socket that only its user can reach.
-    pub socket: OwnedFd,
-    /// How long it serves after the last connection has closed and the last effect is settled.
-    pub idle: Duration,
-    /// Called once, when no further connection shall come: removes the socket's name.
-    pub withdraw: Option<Box<dyn FnOnce() + Send>>,
-    /// Called with what happens, on the event loop; must not block.
-    pub tell: Box<dyn Fn(&Told) + Send>,
-}
-
-impl std::fmt::Debug for Listening {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Listening")
-            .field("socket", &self.socket)
-            .field("idle", &self.idle)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Listening {
-    fn withdraw(&mut self) {
-        if let Some(withdraw) = self.withdraw.take() {
-            withdraw();
-        }
-    }
-
-    fn say(&self, what: &Told) {
-        (self.tell)(what);
-    }
-}
-
-/// What happens at a socket, for a log.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Told {
-    /// Connections are taken.
-    #[error("serving")]
-    Serving,
-    /// A peer is not served, for this reason.
-    #[error("a peer is not served: {0}")]
-    Refused(String),
-    /// The kernel has no room for a connection; it waits.
-    #[error("a connection waits: {0}")]
-    NoRoom(String),
-    /// It ends as soon as nobody is connected.
-    #[error("asked to make room for a newer one: ends when nobody is connected")]
-    Retiring,
-    /// No further connection is taken.
-    #[error("no further connection is taken")]
-    Closed,
-}
-
-/// A warden that serves at a socket. It ends by itself when it is idle, and when it was drained;
-/// dropping it ends it at once, as [`Embedded`] does.
-#[derive(Debug)]
-pub struct Serving {
-    handle: ServingHandle,
-    warden: Option<JoinHandle<Result<(), Errno>>>,
-    spawner: Option<JoinHandle<()>>,
-}
-
-/// Tells a serving warden to end, from any thread.
-#[derive(Debug, Clone)]
-pub struct ServingHandle {
-    words: mpsc::UnboundedSender<Word>,
-}
-
-impl ServingHandle {
-    /// It takes no further connection, and ends when the last one has closed.
-    pub fn drain(&self) {
-        // Refused only by a warden that has ended.
-        drop(self.words.send(Word::Drain));
-    }
-
-    /// It ends now: connections are closed and gates killed.
-    pub fn stop(&self) {
-        drop(self.words.send(Word::Stop));
-    }
-}
-
-impl Serving {
-    /// Opens the gate's executable and starts the warden's threads.
-    pub fn start(config: Config, listening: Listening) -> Result<Self, StartError> {
-        let Prepared {
-            runtime,
-            shared,
-            spawning,
-        } = prepare(config, Sharing::User)?;
-        let (words, spoken) = mpsc::unbounded_channel();
-        let warden = thread(move || runtime.block_on(listen::serve(shared, listening, spoken)))?;
-        Ok(Self {
-            handle: ServingHandle { words },
-            warden: Some(warden),
-            spawner: Some(spawning),
-        })
-    }
-
-    /// A handle to end it with.
-    pub fn handle(&self) -> ServingHandle {
-        self.handle.clone()
-    }
-
-    /// Waits until it has ended.
-    pub fn wait(mut self) -> Result<(), StartError> {
-        let ended = self.warden.take().map_or(Ok(Ok(())), JoinHandle::join);
-        match ended {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(errno)) => Err(StartError::Socket(errno.into())),
-            Err(_) => Err(StartError::Stopped),
-        }
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.handle.stop();
-        drop(self.warden.take().map(JoinHandle::join));
-        drop(self.spawner.take().map(JoinHandle::join));
+fn check_descriptors() -> Result<(), StartError> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    match limit.current {
+        Some(has) if has <= GATE_DESCRIPTORS => Err(StartError::Descriptors { has }),
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -258,13 +168,17 @@ struct Prepared {
     spawning: JoinHandle<()>,
 }
 
-fn prepare(config: Config, sharing: Sharing) -> Result<Prepared, StartError> {
-    let Config {
-        gate,
-        limits,
-        mint_deadline,
-    } = config;
-    let executable = Executable::open(gate)?;
+fn prepare(config: Config) -> Result<Prepared, StartError> {
+    check_descriptors()?;
+    let executable = Executable::open(config.gate)?;
+    let state = State::open(&config.state, config.deadlines.old_gates)?;
+    let terms = Terms {
+        limits: config.limits,
+        mint_deadline: config.mint_deadline,
+        deadlines: config.deadlines,
+        build: config.build,
+        sharing: config.sharing,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -272,8 +186,7 @@ fn prepare(config: Config, sharing: Sharing) -> Result<Prepared, StartError> {
         .map_err(system("the event loop"))?;
     let (spawner, spawning) =
         Spawner::start(executable).map_err(system("the thread that starts gates"))?;
-    let shared =
-        Shared::new(limits, mint_deadline, spawner, sharing).map_err(system("/dev/urandom"))?;
+    let shared = Shared::new(terms, spawner, state).map_err(system("/dev/urandom"))?;
     Ok(Prepared {
         runtime,
         shared: Arc::new(shared),
@@ -294,9 +207,23 @@ fn thread<T: Send + 'static>(
         .map_err(system("the warden's thread"))
 }
 
+/// Settles what earlier lives on this state left behind, as far as it can be read; the rest stays
+/// open, and is told as open.
+fn settle_left(shared: &Arc<Shared>) {
+    let left = shared.state.end_left_sessions();
+    let open = left.and_then(|()| shared.state.open_intents());
+    settle::settle_left(shared, open.unwrap_or_default());
+}
+
+/// How long a warden that stops waits for what runs.
+fn stop_deadline(shared: &Shared) -> Duration {
+    STOP_DEADLINE + shared.terms.deadlines.finish + shared.terms.deadlines.settle
+}
+
 /// Serves control sockets until no more can come, then ends all that runs.
 async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<OwnedFd>) {
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
+    settle_left(&shared);
     let (stop, stopped) = watch::channel(());
     while let Some(socket) = connected.recv().await {
         // A socket that cannot be watched is closed, which its runtime sees.
@@ -311,5 +238,5 @@ async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<Owne
     }
     drop((stop, alive));
     // After the deadline the rest is dropped with the event loop: killed, reaped by the spawner.
-    drop(timeout(STOP_DEADLINE, ended.recv()).await);
+    drop(timeout(stop_deadline(&shared), ended.recv()).await);
 }

@@ -7,10 +7,10 @@
 
 use crate::connection;
 use crate::peer::{self, NotServed};
-use crate::shared::Shared;
+use crate::shared::{Intake, Shared};
 use crate::socket::{ReceiveError, Socket};
 use crate::sys::{Watched, watch};
-use crate::{Listening, Told};
+use crate::serving::{Listening, Told};
 use portcullis_protocol::control::Answer;
 use portcullis_protocol::frame::{DecodeError, RequestId};
 use portcullis_protocol::refusal::Refusal;
@@ -89,6 +89,7 @@ pub(crate) async fn serve(
     let socket = rustix::io::fcntl_dupfd_cloexec(&listening.socket, 3)?;
     let door = watch(socket, Interest::READABLE)
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    crate::settle_left(&shared);
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
     let (stop, stopped) = watch::channel(());
     listening.say(&Told::Serving);
@@ -106,14 +107,16 @@ pub(crate) async fn serve(
     server.until_needless(&mut words).await;
     server.close();
     // Connections that are left see the stop, and their gates are killed.
+    let deadline = crate::stop_deadline(&server.shared);
     drop((stop, server));
-    drop(timeout(crate::STOP_DEADLINE, ended.recv()).await);
+    drop(timeout(deadline, ended.recv()).await);
     Ok(())
 }
 
 impl Server {
     async fn until_needless(&mut self, words: &mut mpsc::UnboundedReceiver<Word>) {
-        let (shared, door) = (Arc::clone(&self.shared), Arc::clone(&self.door));
+        let door = Arc::clone(&self.door);
+        let mut intake = self.shared.draining();
         loop {
             if self.connections.is_empty() && self.is_over() {
                 return;
@@ -138,7 +141,11 @@ impl Server {
                     Some(Word::Drain) => self.close(),
                     Some(Word::Stop) | None => return,
                 },
-                () = shared.drain_asked() => self.drain(),
+                Ok(now) = intake.wait_for(|now| *now == Intake::Draining),
+                    if self.stage == Stage::Open => {
+                    drop(now);
+                    self.drain();
+                }
                 () = sleep(look_again), if self.connections.is_empty() => {}
             }
         }
@@ -147,8 +154,9 @@ impl Server {
     /// Whether nobody is connected and nobody will be. Before it says so the socket is closed, and
     /// whoever came meanwhile is served.
     fn is_over(&mut self) -> bool {
-        // One is our own.
-        if self.alive.strong_count() > 1 || self.shared.is_settling() {
+        // One of each is our own; each gate that is not reaped, and each effect that is being
+        // settled, has one more.
+        if self.alive.strong_count() > 1 || Arc::strong_count(&self.shared) > 1 {
             return false;
         }
         match self.stage {
@@ -229,7 +237,6 @@ impl Server {
                     self.stopped.clone(),
                     self.alive.clone(),
                 ));
-                self.count();
             }
             Err(why) => self.refuse(socket, &why),
         }
@@ -244,14 +251,9 @@ impl Server {
     }
 
     fn left(&mut self) {
-        self.count();
         if self.connections.is_empty() {
             self.quiet_since = Instant::now();
         }
-    }
-
-    fn count(&self) {
-        self.shared.set_connections(self.connections.len());
     }
 }
 

@@ -3,7 +3,7 @@
 use portcullis_protocol::authority::{FileSystem, Root, RootId, RootIdentity, Scope};
 use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::view::Timestamp;
-use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, ResolveFlags, StatxFlags};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -87,6 +87,29 @@ impl SealedRoot {
             },
             directory,
         })
+    }
+
+    /// Finds a root that was sealed in an earlier life of the broker: the directory at its sealed
+    /// location, reached through no link, if it is the same by device, inode and birth.
+    pub(crate) fn again(root: &Root) -> Result<Self, SealError> {
+        let place = [b"/", root.location.as_bytes()].concat();
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let directory = rustix::fs::openat2(CWD, place, PATH_ONLY, Mode::empty(), resolve)
+            .map_err(at("openat2"))?;
+        let found = observe(directory.as_fd())?;
+        let durable = |seen: &RootIdentity| (seen.device, seen.inode, seen.born);
+        if durable(&found) != durable(&root.identity) {
+            return Err(SealError::Exchanged);
+        }
+        Ok(Self {
+            root: root.clone(),
+            directory,
+        })
+    }
+
+    /// Whether its directory is deleted.
+    pub(crate) fn is_gone(&self) -> bool {
+        rustix::fs::fstat(&self.directory).map_or(true, |stat| stat.st_nlink == 0)
     }
 
     /// What an authority says of it.
@@ -274,6 +297,34 @@ mod tests {
         assert_eq!(observe(sealed.directory()).unwrap(), sealed.root().identity);
         let flags = rustix::fs::fcntl_getfl(sealed.directory()).unwrap();
         assert!(flags.contains(OFlags::PATH), "what is kept cannot be read");
+    }
+
+    #[test]
+    fn a_root_is_found_again_only_where_it_is_the_same() {
+        let dir = TempDir::new();
+        let place = dir.make("root");
+        let sealed = seal(vec![open(&place)]).unwrap();
+        assert!(!sealed.is_gone());
+        let again = SealedRoot::again(sealed.root()).unwrap();
+        assert_eq!(observe(again.directory()).unwrap(), sealed.root().identity);
+        std::fs::rename(&place, dir.path().join("moved")).unwrap();
+        assert!(matches!(
+            SealedRoot::again(sealed.root()),
+            Err(SealError::Kernel { .. })
+        ));
+        std::os::unix::fs::symlink("moved", &place).unwrap();
+        assert!(matches!(
+            SealedRoot::again(sealed.root()),
+            Err(SealError::Kernel { .. })
+        ));
+        std::fs::remove_file(&place).unwrap();
+        dir.make("root");
+        assert!(matches!(
+            SealedRoot::again(sealed.root()),
+            Err(SealError::Exchanged)
+        ));
+        std::fs::remove_dir(dir.path().join("moved")).unwrap();
+        assert!(sealed.is_gone());
     }
 
     #[test]

@@ -1,82 +1,104 @@
 //! What all control connections of one warden share.
 
+use crate::config::Deadlines;
+use crate::locks::{Held, Locks};
 use crate::spawn::Spawner;
+use crate::state::State;
 use portcullis_protocol::control::{Build, Sharing};
 use portcullis_protocol::limits::SESSIONS_MAX;
 use portcullis_protocol::session::{Incarnation, Limits};
 use portcullis_transport::Buffer;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Semaphore, watch};
+
+/// What a warden needs to know of its configuration once it runs.
+pub(crate) struct Terms {
+    pub(crate) limits: Limits,
+    pub(crate) mint_deadline: Duration,
+    pub(crate) deadlines: Deadlines,
+    pub(crate) build: Build,
+    pub(crate) sharing: Sharing,
+}
+
+/// Whether a warden takes further connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Intake {
+    Open,
+    /// It ends when the last connection has closed.
+    Draining,
+}
 
 /// What all control connections of one warden share.
 pub(crate) struct Shared {
     pub(crate) incarnation: Incarnation,
-    pub(crate) limits: Limits,
-    pub(crate) mint_deadline: Duration,
+    pub(crate) terms: Terms,
     pub(crate) spawner: Spawner,
+    pub(crate) state: State,
+    pub(crate) locks: Locks,
     /// Room for the packet being received: one thread receives, one packet at a time.
     pub(crate) buffer: Mutex<Buffer>,
     /// Sessions that may still be made.
     pub(crate) slots: Arc<Semaphore>,
-    /// How new this executable is.
-    pub(crate) build: Build,
-    pub(crate) sharing: Sharing,
     roots: AtomicU64,
     sessions: AtomicU64,
+    intake: watch::Sender<Intake>,
     connections: AtomicU32,
-    draining: Notify,
+    /// Locks of effects whose receipt could not be written: held as long as this warden lives.
+    unsettled: Mutex<Vec<Held>>,
 }
 
 impl Shared {
     /// A new life of a broker.
-    pub(crate) fn new(
-        limits: Limits,
-        mint_deadline: Duration,
-        spawner: Spawner,
-        sharing: Sharing,
-    ) -> io::Result<Self> {
+    pub(crate) fn new(terms: Terms, spawner: Spawner, state: State) -> io::Result<Self> {
         let mut incarnation = [0; 16];
         std::fs::File::open("/dev/urandom")?.read_exact(&mut incarnation)?;
         Ok(Self {
             incarnation: Incarnation(incarnation),
-            limits,
-            mint_deadline,
+            terms,
             spawner,
+            state,
+            locks: Locks::default(),
             buffer: Mutex::new(Buffer::new()),
             slots: Arc::new(Semaphore::new(SESSIONS_MAX)),
-            build: own_build(),
-            sharing,
             roots: AtomicU64::new(1),
             sessions: AtomicU64::new(1),
-            connections: AtomicU32::new(1),
-            draining: Notify::new(),
+            intake: watch::Sender::new(Intake::Open),
+            connections: AtomicU32::new(0),
+            unsettled: Mutex::default(),
         })
     }
 
-    /// Asks a warden that serves to make room for another. One that is embedded ends with its
-    /// process, whoever asks. Gives the connections it still serves, the asking one included.
-    pub(crate) fn ask_to_drain(&self) -> u32 {
-        self.draining.notify_one();
+    /// Takes no further connection from now on.
+    pub(crate) fn drain(&self) {
+        self.intake.send_replace(Intake::Draining);
+    }
+
+    /// Whether further connections are taken, and how that changes.
+    pub(crate) fn draining(&self) -> watch::Receiver<Intake> {
+        self.intake.subscribe()
+    }
+
+    /// Connections that are served.
+    pub(crate) fn connections(&self) -> u32 {
         self.connections.load(Ordering::Relaxed)
     }
 
-    /// Waits until that was asked. Nothing is lost when the wait is given up.
-    pub(crate) async fn drain_asked(&self) {
-        self.draining.notified().await;
+    /// Counts one more connection, until what this gives is dropped.
+    pub(crate) fn connected(self: &Arc<Self>) -> Connected {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        Connected(Arc::clone(self))
     }
 
-    /// Tells how many connections there are.
-    pub(crate) fn set_connections(&self, count: usize) {
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        self.connections.store(count, Ordering::Relaxed);
-    }
-
-    /// Whether an effect that a gate left behind is being looked into.
-    pub(crate) fn is_settling(&self) -> bool {
-        false
+    /// Keeps locks for good: nobody knows what was done under them.
+    pub(crate) fn keep_locked(&self, held: Held) {
+        let mut kept = self
+            .unsettled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        kept.push(held);
     }
 
     /// A number no other root of this warden has or had.
@@ -90,13 +112,11 @@ impl Shared {
     }
 }
 
-/// When the file of this executable was last modified; 0 where that is not known, so that every
-/// other counts as newer.
-fn own_build() -> Build {
-    let modified = std::fs::metadata("/proc/self/exe").and_then(|file| file.modified());
-    let since = modified.map(|time| time.duration_since(std::time::UNIX_EPOCH));
-    match since {
-        Ok(Ok(age)) => Build(u64::try_from(age.as_millis()).unwrap_or(u64::MAX)),
-        Ok(Err(_)) | Err(_) => Build(0),
+/// One connection that is served.
+pub(crate) struct Connected(Arc<Shared>);
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -16,6 +16,8 @@ use tokio::time::{Instant, timeout_at};
 pub(crate) struct Received<S: Side> {
     pub(crate) id: RequestId,
     pub(crate) message: S::Receives,
+    /// What came behind it.
+    pub(crate) content: Vec<u8>,
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
@@ -66,6 +68,7 @@ impl<S: Side> Socket<S> {
         let (frame, descriptors) = packet.decode()?;
         Ok(Received {
             id: frame.id,
+            content: frame.content.to_vec(),
             message: frame.message,
             descriptors,
         })
@@ -80,9 +83,31 @@ impl<S: Side> Socket<S> {
         descriptors: &[BorrowedFd<'_>],
         deadline: Duration,
     ) -> Result<(), TransportError> {
+        self.sending(deadline, |to| to.send_with(id, message, descriptors))
+            .await
+    }
+
+    /// The same, with content behind it and no descriptors.
+    pub(crate) async fn send_content(
+        &self,
+        id: RequestId,
+        message: &S::Sends,
+        content: &[u8],
+        deadline: Duration,
+    ) -> Result<(), TransportError> {
+        let mut scratch = Vec::new();
+        self.sending(deadline, |to| to.send(&mut scratch, id, message, content))
+            .await
+    }
+
+    async fn sending(
+        &self,
+        deadline: Duration,
+        mut send: impl FnMut(&Endpoint<S>) -> Result<(), TransportError>,
+    ) -> Result<(), TransportError> {
         let deadline = Instant::now() + deadline;
         loop {
-            match self.0.get_ref().get().send_with(id, message, descriptors) {
+            match send(self.0.get_ref().get()) {
                 Err(TransportError::NotReady) => {}
                 other => return other,
             }
@@ -90,7 +115,7 @@ impl<S: Side> Socket<S> {
                 .await
                 .map_err(|_| TransportError::NotReady)?
                 .map_err(kernel)?;
-            match self.0.get_ref().get().send_with(id, message, descriptors) {
+            match send(self.0.get_ref().get()) {
                 Err(TransportError::NotReady) => guard.clear_ready(),
                 other => return other,
             }

@@ -7,6 +7,7 @@ use portcullis_protocol::control::Answer;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_transport::{Buffer, ControlSide, Endpoint};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ const STRANGER: &str = "PORTCULLIS_TEST_STRANGER";
 pub(crate) fn play() {
     if let Ok(peer) = std::env::var(PEER) {
         let (directory, confinement) = peer.split_once('\t').unwrap();
-        confine(confinement);
+        confine(confinement, directory);
         println!("\nsaid: {}", said(directory));
         std::process::exit(0);
     }
@@ -37,7 +38,17 @@ fn again(variable: &str, value: &str) -> Command {
 /// What a peer in this cage is told by the warden of a runtime directory.
 pub(crate) fn peer(runtime: &Path, confinement: &str) -> String {
     let value = format!("{}\t{confinement}", runtime.display());
-    let output = again(PEER, &value).output().unwrap();
+    let mut command = match confinement {
+        "mount namespace" => {
+            let own = again(PEER, &value);
+            let mut unshare = Command::new("unshare");
+            unshare.arg("-m").arg(own.get_program()).args(own.get_args());
+            unshare.env(PEER, &value);
+            unshare
+        }
+        _ => again(PEER, &value),
+    };
+    let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find_map(|line| line.strip_prefix("said: "));
     line.unwrap_or_else(|| panic!("{text}")).to_owned()
@@ -58,21 +69,17 @@ fn said(directory: &str) -> String {
     }
 }
 
-fn confine(how: &str) {
+/// Goes into the cage. It is put on one thread, and the program is executed again in it, because
+/// a process is judged by its first thread.
+fn confine(how: &str, directory: &str) {
     match how {
-        "none" => {}
         "no_new_privs" => rustix::thread::set_no_new_privs(true).unwrap(),
+        // The library sets no_new_privs as well, and that is what is told first.
         "seccomp" => seccompiler::apply_filter(&harmless()).unwrap(),
-        "mount namespace" => {
-            rustix::thread::unshare(rustix::thread::UnshareFlags::NEWNS).unwrap();
-        }
-        other => panic!("{other}"),
+        _ => return,
     }
-    if how == "seccomp" {
-        // Root needs no `no_new_privs` for a filter, but the library sets it. The filter is what
-        // is asked about, so that the other one is told apart by its order: see `judge`.
-        assert!(rustix::thread::no_new_privs().unwrap());
-    }
+    let error = again(PEER, &format!("{directory}\tinside")).exec();
+    panic!("{error}");
 }
 
 /// A filter that refuses one call nobody makes.

@@ -1,0 +1,264 @@
+//! What became of an effect whose gate is gone: a gate that only looks is asked, and its word
+//! becomes the receipt. The locks are held until then.
+
+use crate::effect::{Running, encoded};
+use crate::launch::{Caged, Launch, launch};
+use crate::locks::{Held, Keys};
+use crate::mint;
+use crate::root::SealedRoot;
+use crate::shared::Shared;
+use crate::state::{IntentId, OpenIntent};
+use portcullis_protocol::authority::Authority;
+use portcullis_protocol::bounded::Few;
+use portcullis_protocol::control::Witness;
+use portcullis_protocol::ledger::{Duty, Event, Finish, Intent, RunAs, Seen, SeenStep};
+use portcullis_protocol::limits::EFFECT_BYTES_MAX;
+use portcullis_protocol::session::{Guarantee, Incarnation, Outcome, SessionId, Touched};
+use portcullis_protocol::view::{PathState, Present};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// Times a receipt is tried to be written, and the pause between two of them.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Under what an observer looks.
+pub(crate) struct View<'a> {
+    pub(crate) incarnation: Incarnation,
+    pub(crate) session: SessionId,
+    pub(crate) authority: &'a Authority,
+    pub(crate) roots: &'a [Arc<SealedRoot>],
+    pub(crate) run_as: Option<RunAs>,
+}
+
+/// Whether an effect has its receipt now.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Settled {
+    Yes,
+    /// The journal does not take it. Its locks stay held, and the next warden settles it.
+    No,
+}
+
+/// Settles the effect of a gate that is gone. Without a view nobody can look.
+pub(crate) async fn settle(shared: &Shared, view: Option<View<'_>>, running: Running) -> Settled {
+    let Running {
+        id, intent, held, ..
+    } = running;
+    close(shared, view, id, &intent, held).await
+}
+
+/// Settles what earlier wardens left behind. The locks are asked for before anyone else can ask.
+pub(crate) fn settle_left(shared: &Arc<Shared>, left: Vec<OpenIntent>) {
+    for open in left {
+        let shared = Arc::clone(shared);
+        let mut waiting = shared.locks.queue(Keys::of(&open.begin));
+        tokio::spawn(async move {
+            // Two of them can only want the same where one had given its locks back.
+            let held = waiting.until(far()).await.ok();
+            let found = open.authority.as_ref().and_then(found_again);
+            let view = found.as_ref().map(|(authority, roots, run_as)| View {
+                incarnation: open.incarnation,
+                session: open.number,
+                authority,
+                roots,
+                run_as: *run_as,
+            });
+            let intent = &open.begin.intent;
+            if close(&shared, view, open.id, intent, held).await == Settled::Yes {
+                // A session that cannot be ended now is by the next warden.
+                shared.state.end_session(open.session).ok();
+            }
+        });
+    }
+}
+
+fn far() -> tokio::time::Instant {
+    tokio::time::Instant::now() + Duration::from_secs(365 * 24 * 3600)
+}
+
+/// The roots of an authority of an earlier life, where all are what they were.
+fn found_again(authority: &Authority) -> Option<(&Authority, Vec<Arc<SealedRoot>>, Option<RunAs>)> {
+    let again = |root| SealedRoot::again(root).map(Arc::new).ok();
+    let roots: Option<Vec<_>> = authority.parts().roots.iter().map(again).collect();
+    let roots = roots?;
+    let run_as = mint::run_as(&roots).ok()?;
+    Some((authority, roots, run_as))
+}
+
+async fn close(
+    shared: &Shared,
+    view: Option<View<'_>>,
+    id: IntentId,
+    intent: &Intent,
+    held: Option<Held>,
+) -> Settled {
+    let seen = match view {
+        Some(view) if !view.roots.iter().any(|root| root.is_gone()) => {
+            observe(shared, &view, intent).await
+        }
+        Some(_) | None => None,
+    };
+    let (end, witness) = match seen {
+        Some(seen) => (judge(intent, &seen), Witness::Observer),
+        None => (unseen(intent), Witness::Nobody),
+    };
+    for _ in 0..TRIES {
+        match shared.state.finish(id, &end, &[], witness) {
+            Ok(_) => return Settled::Yes,
+            Err(_) => sleep(PAUSE).await,
+        }
+    }
+    if let Some(held) = held {
+        shared.keep_locked(held);
+    }
+    Settled::No
+}
+
+/// What an observer sees, for each step of the intent.
+async fn observe(shared: &Shared, view: &View<'_>, intent: &Intent) -> Option<Vec<SeenStep>> {
+    let start = Launch {
+        incarnation: view.incarnation,
+        session: view.session,
+        authority: view.authority,
+        roots: view.roots,
+        run_as: view.run_as,
+        duty: Duty::Observe(intent.clone()),
+    };
+    let Caged { gate, ledger, .. } = match launch(shared, &start, None).await {
+        Ok(caged) => caged,
+        Err(unmade) => {
+            drop(unmade.refused().await);
+            return None;
+        }
+    };
+    let deadline = shared.terms.deadlines.settle;
+    let word = timeout(deadline, ledger.receive(&shared.buffer)).await;
+    // It has said its last word, or will not say it.
+    gate.end(Duration::ZERO).await;
+    match word {
+        Ok(Ok(received)) => match received.message {
+            Event::Seen(Seen { steps }) => {
+                let steps = steps.into_vec();
+                (steps.len() == intent.steps.as_slice().len()).then_some(steps)
+            }
+            Event::Ready(_)
+            | Event::Refused(_)
+            | Event::Finished(_)
+            | Event::Fault(_)
+            | Event::Begin(_)
+            | Event::Amend(_)
+            | Event::Unlock(_)
+            | Event::Finish(_) => None,
+        },
+        Ok(Err(_)) | Err(_) => None,
+    }
+}
+
+/// The end of an effect by what was seen afterwards: done when every name is as it was to be,
+/// failed when every name is as it was before, else uncertain.
+fn judge(intent: &Intent, seen: &[SeenStep]) -> Finish {
+    let steps = || intent.steps.as_slice().iter().zip(seen);
+    let outcome = if steps().all(|(step, seen)| proves(&step.touched.after, &seen.now)) {
+        Outcome::Done
+    } else if steps().all(|(step, seen)| {
+        // A displaced object under a temporary name is not where it was, whatever its name shows.
+        proves(&step.touched.before, &seen.now) && !holds(&seen.temporary, &step.touched.before)
+    }) {
+        Outcome::Failed
+    } else {
+        Outcome::Uncertain
+    };
+    let left = steps().filter(|(step, seen)| match seen.temporary {
+        PathState::Present(_) => true,
+        // Where one may be and nobody could look, one may be left.
+        PathState::Unknown => step.temporary.is_some(),
+        PathState::Absent => false,
+    });
+    let left = u32::try_from(left.count()).unwrap_or(u32::MAX);
+    let touched = steps().map(|(step, seen)| Touched {
+        after: seen.now,
+        ..step.touched.clone()
+    });
+    fitting(finish(outcome, touched.collect(), left), intent)
+}
+
+/// The end of an effect that nobody could look at.
+fn unseen(intent: &Intent) -> Finish {
+    let steps = intent.steps.as_slice().iter();
+    let left = steps.clone().filter(|step| step.temporary.is_some());
+    let left = u32::try_from(left.count()).unwrap_or(u32::MAX);
+    let touched = steps.map(|step| Touched {
+        after: PathState::Unknown,
+        ..step.touched.clone()
+    });
+    finish(Outcome::Uncertain, touched.collect(), left)
+}
+
+fn finish(outcome: Outcome, touched: Vec<Touched>, left: u32) -> Finish {
+    Finish {
+        outcome,
+        guarantee: match outcome {
+            Outcome::Failed => Guarantee::Exact,
+            // What it displaced was looked at by nobody who is left to say so.
+            Outcome::Done | Outcome::Uncertain => Guarantee::BestEffort,
+        },
+        touched: Few::new(touched).unwrap_or_default(),
+        refusal: None,
+        left,
+        diff_cut: 0,
+    }
+}
+
+/// A version that was seen takes more room than one that was planned. Where that is too much,
+/// what is as planned is said as it was planned, and the rest is not said.
+fn fitting(end: Finish, intent: &Intent) -> Finish {
+    if encoded(&end) <= EFFECT_BYTES_MAX {
+        return end;
+    }
+    let steps = intent.steps.as_slice().iter();
+    let touched = steps.zip(end.touched.as_slice()).map(|(step, seen)| {
+        let planned = &step.touched;
+        let after = [planned.after, planned.before, PathState::Unknown];
+        let mut after = after.into_iter().filter(|state| proves(state, &seen.after));
+        Touched {
+            after: after.next().unwrap_or(PathState::Unknown),
+            ..planned.clone()
+        }
+    });
+    Finish {
+        touched: Few::new(touched.collect()).unwrap_or_default(),
+        ..end
+    }
+}
+
+/// Whether `now` shows that a name is as `meant`: they agree, and where there is content it, or
+/// the object, is known to be the same. A directory has no content to compare.
+fn proves(meant: &PathState, now: &PathState) -> bool {
+    if !meant.agrees(now) {
+        return false;
+    }
+    match (meant, now) {
+        (PathState::Present(a), PathState::Present(b)) => {
+            let known = |p: &Present| (p.digest.is_some(), p.stamp.is_some());
+            let (a_knows, b_knows) = (known(a), known(b));
+            a.kind == portcullis_protocol::view::Kind::Directory
+                || (a_knows.0 && b_knows.0)
+                || (a_knows.1 && b_knows.1)
+        }
+        (PathState::Absent | PathState::Present(_) | PathState::Unknown, _) => true,
+    }
+}
+
+/// Whether the object at a temporary name is this one.
+fn holds(temporary: &PathState, object: &PathState) -> bool {
+    match (temporary, object) {
+        (PathState::Present(a), PathState::Present(b)) => {
+            a.stamp.is_some() && a.stamp.map(|s| s.object()) == b.stamp.map(|s| s.object())
+        }
+        (PathState::Absent | PathState::Present(_) | PathState::Unknown, _) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! What is hashed, and how: one chain for each session, and one of their heads.
+
+use super::StateError;
+use portcullis_protocol::authority::{Authority, AuthorityId};
+use portcullis_protocol::bounded::Few;
+use portcullis_protocol::control::{RunId, Witness};
+use portcullis_protocol::ledger::Finish;
+use portcullis_protocol::limits::ROOTS_MAX;
+use portcullis_protocol::path::{Label, escape};
+use portcullis_protocol::session::{Incarnation, SessionId};
+use portcullis_protocol::view::Digest;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+
+/// First of what a session's chain hashes; the last word is the version of the encoding.
+const SESSION: &[u8] = b"portcullis session chain 1";
+/// First of what the chain of heads hashes.
+const HEADS: &[u8] = b"portcullis chain of heads 1";
+
+/// What a session's chain begins with: who it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Identity {
+    pub(super) incarnation: Incarnation,
+    pub(super) session: SessionId,
+    pub(super) run: RunId,
+    pub(super) authority: AuthorityId,
+    pub(super) request: String,
+    pub(super) owner: String,
+    pub(super) roots: Few<Label, ROOTS_MAX>,
+    pub(super) began_ms: u64,
+}
+
+/// A receipt as it is hashed: everything it says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Body {
+    pub(super) number: u64,
+    pub(super) incarnation: Incarnation,
+    pub(super) session: SessionId,
+    pub(super) run: RunId,
+    pub(super) began_ms: u64,
+    pub(super) at_ms: u64,
+    pub(super) witness: Witness,
+    /// blake3 of the request, as its intent had it.
+    pub(super) request: Digest,
+    pub(super) end: Finish,
+    /// Bytes and blake3 of the difference that is kept.
+    pub(super) diff: (u32, Digest),
+}
+
+/// The head of a session's chain, as the chain of heads hashes it.
+#[derive(Debug, Serialize)]
+pub(super) struct Head {
+    pub(super) incarnation: Incarnation,
+    pub(super) session: SessionId,
+    pub(super) receipts: u64,
+    pub(super) head: Digest,
+    pub(super) at_ms: u64,
+}
+
+pub(super) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, StateError> {
+    postcard::to_extend(value, Vec::new())
+        .map_err(|error| StateError::Damaged(format!("a record cannot be encoded: {error}")))
+}
+
+pub(super) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, StateError> {
+    postcard::from_bytes(bytes)
+        .map_err(|error| StateError::Damaged(format!("a record cannot be read: {error}")))
+}
+
+pub(super) fn digest(bytes: &[u8]) -> Digest {
+    Digest(*blake3::hash(bytes).as_bytes())
+}
+
+/// The link before the first receipt of a session.
+pub(super) fn first(identity: &Identity) -> Result<Digest, StateError> {
+    Ok(link_after(SESSION, &encode(identity)?))
+}
+
+/// The link of a record after another link.
+pub(super) fn link(before: Digest, body: &[u8]) -> Digest {
+    link_after(&before.0, body)
+}
+
+/// The link before the first head.
+pub(super) fn no_head() -> Digest {
+    digest(HEADS)
+}
+
+fn link_after(before: &[u8], body: &[u8]) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(before).update(body);
+    Digest(*hasher.finalize().as_bytes())
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a string does not fail.
+        write!(text, "{byte:02x}").unwrap_or_default();
+    }
+    text
+}
+
+pub(super) fn unhex<const N: usize>(text: &str) -> Result<[u8; N], StateError> {
+    let damaged = || StateError::Damaged("a digest is not hexadecimal".to_owned());
+    let mut bytes = [0; N];
+    if text.len() != 2 * N || !text.is_ascii() {
+        return Err(damaged());
+    }
+    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        let pair = std::str::from_utf8(pair).map_err(|_| damaged())?;
+        *byte = u8::from_str_radix(pair, 16).map_err(|_| damaged())?;
+    }
+    Ok(bytes)
+}
+
+/// The labels of an authority's roots.
+pub(super) fn labels(authority: &Authority) -> Few<Label, ROOTS_MAX> {
+    let roots = authority.parts().roots.iter();
+    Few::new(roots.map(|root| root.label.clone()).collect()).unwrap_or_default()
+}
+
+/// Labels as text. None holds a slash.
+pub(super) fn labels_text(labels: &Few<Label, ROOTS_MAX>) -> String {
+    let labels: Vec<&str> = labels.as_slice().iter().map(Label::as_str).collect();
+    labels.join("/")
+}
+
+pub(super) fn text_labels(text: &str) -> Result<Few<Label, ROOTS_MAX>, StateError> {
+    let damaged = || StateError::Damaged("the roots of a session are no labels".to_owned());
+    let labels = text.split('/').filter(|label| !label.is_empty());
+    let labels = labels.map(|label| Label::new(label).map_err(|_| damaged()));
+    Few::new(labels.collect::<Result<_, _>>()?).map_err(|_| damaged())
+}
+
+/// What an effect touched, for people who look with another tool: one name a line.
+pub(super) fn touched_text(end: &Finish, labels: &Few<Label, ROOTS_MAX>) -> String {
+    let mut text = String::new();
+    for touched in end.touched.as_slice() {
+        let label = labels.as_slice().get(usize::from(touched.root.0));
+        let label = label.map_or("?", Label::as_str);
+        let path = escape(touched.path.as_bytes());
+        // Writing to a string does not fail.
+        writeln!(text, "{} /{label}/{path}", touched.verb).unwrap_or_default();
+    }
+    text
+}

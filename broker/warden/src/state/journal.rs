@@ -1,0 +1,484 @@
+//! What a warden writes: runs, sessions, intents and receipts. Each call is one transaction.
+
+use super::chain::{self, Body, Head, Identity, encode, hex, unhex};
+use super::checkpoint::Checkpoints;
+use super::reserve::Reserve;
+use super::{DATABASE, StateError, count, now_ms, sql};
+use portcullis_protocol::authority::Authority;
+use portcullis_protocol::bounded::Few;
+use portcullis_protocol::control::{RunId, Witness};
+use portcullis_protocol::ledger::{Begin, Finish, Intent, ReceiptId, TreeLock};
+use portcullis_protocol::limits::ROOTS_MAX;
+use portcullis_protocol::path::Label;
+use portcullis_protocol::session::{Incarnation, Outcome, SessionId};
+use portcullis_protocol::view::Digest;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// A session in the state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct SessionRow(i64);
+
+/// An intent that has no receipt yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct IntentId(i64);
+
+/// A session that begins.
+#[derive(Debug)]
+pub(crate) struct NewSession<'a> {
+    pub(crate) run: RunId,
+    pub(crate) incarnation: Incarnation,
+    pub(crate) session: SessionId,
+    pub(crate) authority: &'a Authority,
+    /// The authority encoded, for a session that may change something: its effects may have to
+    /// be settled under it.
+    pub(crate) encoded: Option<&'a [u8]>,
+}
+
+/// An intent of an earlier life, with what is needed to settle it.
+#[derive(Debug)]
+pub(crate) struct OpenIntent {
+    pub(crate) id: IntentId,
+    pub(crate) session: SessionRow,
+    pub(crate) incarnation: Incarnation,
+    pub(crate) number: SessionId,
+    pub(crate) begin: Begin,
+    /// None when it cannot be read.
+    pub(crate) authority: Option<Authority>,
+}
+
+#[derive(Debug)]
+pub(super) struct Journal {
+    database: Connection,
+    reserve: Reserve,
+    checkpoints: Checkpoints,
+    /// Sessions that are not over.
+    sessions: HashMap<SessionRow, Session>,
+    intents: HashMap<IntentId, Open>,
+    /// The receipt that was written last.
+    last: u64,
+}
+
+#[derive(Debug)]
+struct Session {
+    incarnation: Incarnation,
+    number: SessionId,
+    run: RunId,
+    roots: Few<Label, ROOTS_MAX>,
+    receipts: u64,
+    head: Digest,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    session: SessionRow,
+    began_ms: u64,
+    request: Digest,
+}
+
+/// An intent as it is kept: how the trees are held, as a number of its own, and what is meant.
+type Kept = (u8, Intent);
+
+const fn tree_number(tree: TreeLock) -> u8 {
+    match tree {
+        TreeLock::Shared => 0,
+        TreeLock::Exclusive => 1,
+    }
+}
+
+fn numbered_tree(number: u8) -> Result<TreeLock, StateError> {
+    match number {
+        0 => Ok(TreeLock::Shared),
+        1 => Ok(TreeLock::Exclusive),
+        _ => Err(StateError::Damaged("no such tree lock".to_owned())),
+    }
+}
+
+impl Journal {
+    pub(super) fn open(database: Connection, directory: &Path) -> Result<Self, StateError> {
+        database.set_prepared_statement_cache_capacity(64);
+        let files = |source| StateError::Files {
+            path: directory.to_owned(),
+            what: "room kept for receipts",
+            source,
+        };
+        let mut reserve = Reserve::open(directory).map_err(files)?;
+        reserve.keep(1).map_err(files)?;
+        let last = database
+            .query_row(
+                "SELECT seq FROM sqlite_sequence WHERE name = 'receipts'",
+                (),
+                |row| row.get(0),
+            )
+            .optional()?;
+        let mut journal = Self {
+            checkpoints: Checkpoints::start(&directory.join(DATABASE))?,
+            database,
+            reserve,
+            sessions: HashMap::new(),
+            intents: HashMap::new(),
+            last: last.map_or(0, count),
+        };
+        journal.load_sessions()?;
+        journal.load_intents()?;
+        Ok(journal)
+    }
+
+    /// Sessions that a warden left behind.
+    fn load_sessions(&mut self) -> Result<(), StateError> {
+        let mut all = self.database.prepare(
+            "SELECT id, incarnation, session, run, roots, receipts, head
+             FROM sessions WHERE ended_ms IS NULL",
+        )?;
+        let mut rows = all.query(())?;
+        while let Some(row) = rows.next()? {
+            let session = Session {
+                incarnation: Incarnation(unhex(&row.get::<_, String>(1)?)?),
+                number: SessionId(count(row.get(2)?)),
+                run: RunId(count(row.get(3)?)),
+                roots: chain::text_labels(&row.get::<_, String>(4)?)?,
+                receipts: count(row.get(5)?),
+                head: Digest(unhex(&row.get::<_, String>(6)?)?),
+            };
+            self.sessions.insert(SessionRow(row.get(0)?), session);
+        }
+        Ok(())
+    }
+
+    fn load_intents(&mut self) -> Result<(), StateError> {
+        let mut all = self
+            .database
+            .prepare("SELECT id, session, began_ms, body FROM intents")?;
+        let mut rows = all.query(())?;
+        while let Some(row) = rows.next()? {
+            let body: Vec<u8> = row.get(3)?;
+            let (_, intent): Kept = chain::decode(&body)?;
+            let open = Open {
+                session: SessionRow(row.get(1)?),
+                began_ms: count(row.get(2)?),
+                request: intent.request,
+            };
+            self.intents.insert(IntentId(row.get(0)?), open);
+        }
+        Ok(())
+    }
+
+    fn transaction(database: &mut Connection) -> Result<Transaction<'_>, StateError> {
+        Ok(database.transaction_with_behavior(TransactionBehavior::Immediate)?)
+    }
+
+    pub(super) fn begin_run(&mut self, request: &str, owner: &str) -> Result<RunId, StateError> {
+        self.database
+            .prepare_cached("INSERT INTO runs (request, owner, began_ms) VALUES (?1, ?2, ?3)")?
+            .execute((request, owner, sql(now_ms())))?;
+        self.checkpoints.committed();
+        Ok(RunId(count(self.database.last_insert_rowid())))
+    }
+
+    pub(super) fn end_run(&mut self, run: RunId) -> Result<(), StateError> {
+        self.database
+            .prepare_cached("UPDATE runs SET ended_ms = ?2 WHERE run = ?1")?
+            .execute((sql(run.0), sql(now_ms())))?;
+        self.checkpoints.committed();
+        Ok(())
+    }
+
+    pub(super) fn begin_session(&mut self, new: &NewSession<'_>) -> Result<SessionRow, StateError> {
+        let parts = new.authority.parts();
+        let identity = Identity {
+            incarnation: new.incarnation,
+            session: new.session,
+            run: new.run,
+            authority: new.authority.id(),
+            request: parts.request.as_str().to_owned(),
+            owner: parts.owner.as_str().to_owned(),
+            roots: chain::labels(new.authority),
+            began_ms: now_ms(),
+        };
+        let head = chain::first(&identity)?;
+        let authority = hex(&identity.authority.0);
+        let step = Self::transaction(&mut self.database)?;
+        if let Some(encoded) = new.encoded {
+            step.prepare_cached("INSERT OR IGNORE INTO authorities VALUES (?1, ?2)")?
+                .execute((&authority, encoded))?;
+        }
+        step.prepare_cached(
+            "INSERT INTO sessions (run, incarnation, session, request, owner, authority, roots,
+             began_ms, head) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute((
+            sql(identity.run.0),
+            hex(&identity.incarnation.0),
+            sql(identity.session.0),
+            &identity.request,
+            &identity.owner,
+            &authority,
+            chain::labels_text(&identity.roots),
+            sql(identity.began_ms),
+            hex(&head.0),
+        ))?;
+        let row = SessionRow(step.last_insert_rowid());
+        step.commit()?;
+        self.checkpoints.committed();
+        let session = Session {
+            incarnation: identity.incarnation,
+            number: identity.session,
+            run: identity.run,
+            roots: identity.roots,
+            receipts: 0,
+            head,
+        };
+        self.sessions.insert(row, session);
+        Ok(row)
+    }
+
+    pub(super) fn end_session(&mut self, row: SessionRow) -> Result<(), StateError> {
+        let session = self.session(row)?;
+        let at_ms = now_ms();
+        let head = Head {
+            incarnation: session.incarnation,
+            session: session.number,
+            receipts: session.receipts,
+            head: session.head,
+            at_ms,
+        };
+        let body = encode(&head)?;
+        let step = Self::transaction(&mut self.database)?;
+        step.prepare_cached("UPDATE sessions SET ended_ms = ?2 WHERE id = ?1")?
+            .execute((row.0, sql(at_ms)))?;
+        // A session that changed nothing has nothing to be anchored.
+        if head.receipts > 0 {
+            let before = step
+                .prepare_cached("SELECT link FROM heads ORDER BY position DESC LIMIT 1")?
+                .query_row((), |row| row.get::<_, String>(0))
+                .optional()?;
+            let before = match before {
+                Some(link) => Digest(unhex(&link)?),
+                None => chain::no_head(),
+            };
+            step.prepare_cached(
+                "INSERT INTO heads (session, receipts, head, at_ms, link)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute((
+                row.0,
+                sql(head.receipts),
+                hex(&head.head.0),
+                sql(at_ms),
+                hex(&chain::link(before, &body).0),
+            ))?;
+        }
+        step.commit()?;
+        self.sessions.remove(&row);
+        self.checkpoints.committed();
+        Ok(())
+    }
+
+    pub(super) fn end_left_sessions(&mut self) -> Result<(), StateError> {
+        let mut left: Vec<SessionRow> = self.sessions.keys().copied().collect();
+        left.retain(|row| self.intents.values().all(|open| open.session != *row));
+        left.sort_unstable_by_key(|row| row.0);
+        left.into_iter().try_for_each(|row| self.end_session(row))
+    }
+
+    pub(super) fn begin(&mut self, row: SessionRow, begin: &Begin) -> Result<IntentId, StateError> {
+        let effects = u64::try_from(self.intents.len() + 1).unwrap_or(u64::MAX);
+        self.reserve
+            .keep(effects)
+            .map_err(|source| StateError::Files {
+                path: DATABASE.into(),
+                what: "room for the receipt",
+                source,
+            })?;
+        let body = encode(&(tree_number(begin.tree), &begin.intent))?;
+        let open = Open {
+            session: row,
+            began_ms: now_ms(),
+            request: begin.intent.request,
+        };
+        self.database
+            .prepare_cached("INSERT INTO intents (session, began_ms, body) VALUES (?1, ?2, ?3)")?
+            .execute((row.0, sql(open.began_ms), body))?;
+        let id = IntentId(self.database.last_insert_rowid());
+        self.intents.insert(id, open);
+        self.checkpoints.committed();
+        Ok(id)
+    }
+
+    /// The trees stay held as they are; see [`Kept`].
+    pub(super) fn amend(&mut self, id: IntentId, intent: &Intent) -> Result<(), StateError> {
+        let old: Vec<u8> = self
+            .database
+            .prepare_cached("SELECT body FROM intents WHERE id = ?1")?
+            .query_row((id.0,), |row| row.get(0))?;
+        let (tree, _): Kept = chain::decode(&old)?;
+        self.database
+            .prepare_cached("UPDATE intents SET body = ?2 WHERE id = ?1")?
+            .execute((id.0, encode(&(tree, intent))?))?;
+        if let Some(open) = self.intents.get_mut(&id) {
+            open.request = intent.request;
+        }
+        self.checkpoints.committed();
+        Ok(())
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        id: IntentId,
+        end: &Finish,
+        diff: &[u8],
+        witness: Witness,
+    ) -> Result<ReceiptId, StateError> {
+        match self.write_receipt(id, end, diff, witness) {
+            Err(StateError::Database(error)) if is_full(&error) => {
+                self.reserve.release().map_err(|source| StateError::Files {
+                    path: DATABASE.into(),
+                    what: "room kept for receipts",
+                    source,
+                })?;
+                self.write_receipt(id, end, diff, witness)
+            }
+            other => other,
+        }
+    }
+
+    fn write_receipt(
+        &mut self,
+        id: IntentId,
+        end: &Finish,
+        diff: &[u8],
+        witness: Witness,
+    ) -> Result<ReceiptId, StateError> {
+        let open = *self
+            .intents
+            .get(&id)
+            .ok_or_else(|| StateError::Damaged("no such intent is open".to_owned()))?;
+        let session = self.session(open.session)?;
+        let number = self.last + 1;
+        let at_ms = now_ms();
+        let kept = u32::try_from(diff.len()).unwrap_or(u32::MAX);
+        let body = encode(&Body {
+            number,
+            incarnation: session.incarnation,
+            session: session.number,
+            run: session.run,
+            began_ms: open.began_ms,
+            at_ms,
+            witness,
+            request: open.request,
+            end: end.clone(),
+            diff: (kept, chain::digest(diff)),
+        })?;
+        let link = chain::link(session.head, &body);
+        let touched = chain::touched_text(end, &session.roots);
+        let (run, head) = (sql(session.run.0), hex(&link.0));
+        let step = Self::transaction(&mut self.database)?;
+        step.prepare_cached("DELETE FROM intents WHERE id = ?1")?
+            .execute((id.0,))?;
+        step.prepare_cached(
+            "INSERT INTO receipts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?
+        .execute((
+            sql(number),
+            open.session.0,
+            run,
+            sql(at_ms),
+            end.outcome.name(),
+            witness.name(),
+            end.guarantee.name(),
+            touched,
+            body,
+            &head,
+        ))?;
+        if !diff.is_empty() {
+            step.prepare_cached("INSERT INTO diffs VALUES (?1, ?2)")?
+                .execute((sql(number), diff))?;
+        }
+        step.prepare_cached(tally(end.outcome))?
+            .execute((open.session.0, &head))?;
+        step.commit()?;
+        self.last = number;
+        self.intents.remove(&id);
+        if let Some(session) = self.sessions.get_mut(&open.session) {
+            session.receipts += 1;
+            session.head = link;
+        }
+        self.checkpoints.committed();
+        Ok(ReceiptId {
+            number,
+            chain: link,
+        })
+    }
+
+    /// As a full disk does.
+    #[cfg(test)]
+    pub(super) fn forbid_growth(&self) {
+        let pages: i64 = self
+            .database
+            .pragma_query_value(None, "page_count", |row| row.get(0))
+            .unwrap();
+        let limit = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+        let sql = format!("PRAGMA max_page_count = {pages}");
+        self.database.query_row(&sql, (), limit).unwrap();
+    }
+
+    fn session(&self, row: SessionRow) -> Result<&Session, StateError> {
+        self.sessions
+            .get(&row)
+            .ok_or_else(|| StateError::Damaged("no such session runs".to_owned()))
+    }
+
+    pub(super) fn open_intents(&self) -> Result<Vec<OpenIntent>, StateError> {
+        let mut all = self.database.prepare(
+            "SELECT intents.id, intents.session, intents.body, authorities.body
+             FROM intents JOIN sessions ON sessions.id = intents.session
+             LEFT JOIN authorities ON authorities.authority = sessions.authority
+             ORDER BY intents.id",
+        )?;
+        let mut rows = all.query(())?;
+        let mut intents = Vec::new();
+        while let Some(row) = rows.next()? {
+            let session = SessionRow(row.get(1)?);
+            let (tree, intent): Kept = chain::decode(&row.get::<_, Vec<u8>>(2)?)?;
+            let authority: Option<Vec<u8>> = row.get(3)?;
+            let known = self.session(session)?;
+            intents.push(OpenIntent {
+                id: IntentId(row.get(0)?),
+                session,
+                incarnation: known.incarnation,
+                number: known.number,
+                begin: Begin {
+                    tree: numbered_tree(tree)?,
+                    intent,
+                },
+                authority: authority.and_then(|body| postcard::from_bytes(&body).ok()),
+            });
+        }
+        Ok(intents)
+    }
+}
+
+/// Whether a statement failed because there was no room.
+fn is_full(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(rusqlite::ErrorCode::DiskFull | rusqlite::ErrorCode::SystemIoFailure)
+    )
+}
+
+const fn tally(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Done => {
+            "UPDATE sessions SET receipts = receipts + 1, done = done + 1, head = ?2 WHERE id = ?1"
+        }
+        Outcome::Failed => {
+            "UPDATE sessions SET receipts = receipts + 1, failed = failed + 1, head = ?2
+             WHERE id = ?1"
+        }
+        Outcome::Uncertain => {
+            "UPDATE sessions SET receipts = receipts + 1, uncertain = uncertain + 1, head = ?2
+             WHERE id = ?1"
+        }
+    }
+}

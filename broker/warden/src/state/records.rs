@@ -1,0 +1,153 @@
+//! What the records say, read without the lock: while a warden runs, and when it is gone.
+
+use super::chain::{self, Body, unhex};
+use super::verify::verify;
+use super::{DATABASE, StateError, connect, count, schema, sql};
+use portcullis_protocol::bounded::{Few, Text};
+use portcullis_protocol::control::{
+    DiffText, LogPage, Receipt, RunId, RunRecord, RunsPage, Verified,
+};
+use portcullis_protocol::ledger::ReceiptId;
+use portcullis_protocol::limits::{BODY_BYTES_MAX, LOG_PAGE_MAX, RUNS_PAGE_MAX};
+use portcullis_protocol::view::Digest;
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use std::path::Path;
+
+/// A page leaves this much of a frame free.
+const MARGIN: usize = 1024;
+
+/// The records of one state. Each call reads one consistent version of them, also while a warden
+/// writes. Nothing is ever changed.
+#[derive(Debug)]
+pub struct Records {
+    database: Connection,
+}
+
+impl Records {
+    /// Opens the records in the state directory `directory`.
+    pub fn open(directory: &Path) -> Result<Self, StateError> {
+        let path = directory.join(DATABASE);
+        if !path.exists() {
+            return Err(StateError::Missing {
+                path: directory.to_owned(),
+            });
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let database = connect(&path, flags)?;
+        match schema::version(&database)? {
+            Some(schema::KNOWN) => Ok(Self { database }),
+            Some(found) if found > schema::KNOWN => Err(StateError::Newer {
+                found,
+                known: schema::KNOWN,
+            }),
+            // Older ones are taken to this version by the next warden.
+            Some(_) | None => Err(StateError::Damaged(
+                "its schema is older than this version reads; start the broker once".to_owned(),
+            )),
+        }
+    }
+
+    /// Runs, the latest first; only those before `before`.
+    pub fn runs(&self, before: Option<RunId>) -> Result<RunsPage, StateError> {
+        let mut all = self.database.prepare_cached(
+            "SELECT run, request, owner, began_ms, ended_ms,
+               (SELECT count(*) FROM sessions WHERE sessions.run = runs.run),
+               (SELECT coalesce(sum(done), 0) FROM sessions WHERE sessions.run = runs.run),
+               (SELECT coalesce(sum(failed), 0) FROM sessions WHERE sessions.run = runs.run),
+               (SELECT coalesce(sum(uncertain), 0) FROM sessions WHERE sessions.run = runs.run),
+               (SELECT count(*) FROM intents JOIN sessions ON sessions.id = intents.session
+                 WHERE sessions.run = runs.run)
+             FROM runs WHERE run < ?1 ORDER BY run DESC LIMIT ?2",
+        )?;
+        let mut rows = all.query((
+            before.map_or(i64::MAX, |run| sql(run.0)),
+            sql(RUNS_PAGE_MAX as u64),
+        ))?;
+        let mut runs = Vec::new();
+        let mut bytes = 0;
+        while let Some(row) = rows.next()? {
+            let run = RunRecord {
+                run: RunId(count(row.get(0)?)),
+                request: Text::plain(&row.get::<_, String>(1)?),
+                owner: Text::plain(&row.get::<_, String>(2)?),
+                began_ms: count(row.get(3)?),
+                ended_ms: row.get::<_, Option<i64>>(4)?.map(count),
+                sessions: u32::try_from(count(row.get(5)?)).unwrap_or(u32::MAX),
+                done: count(row.get(6)?),
+                failed: count(row.get(7)?),
+                uncertain: count(row.get(8)?),
+                open: count(row.get(9)?),
+            };
+            bytes += chain::encode(&run)?.len();
+            runs.push(run);
+        }
+        debug_assert!(
+            bytes + MARGIN < BODY_BYTES_MAX,
+            "a page of runs fits a frame"
+        );
+        Ok(RunsPage {
+            runs: Few::new(runs).unwrap_or_default(),
+        })
+    }
+
+    /// Receipts of a run after number `after`, in order; as many as fit one answer.
+    pub fn log(&self, run: RunId, after: u64) -> Result<LogPage, StateError> {
+        let mut all = self.database.prepare_cached(
+            "SELECT receipts.body, receipts.link, sessions.roots
+             FROM receipts JOIN sessions ON sessions.id = receipts.session
+             WHERE receipts.run = ?1 AND number > ?2 ORDER BY number LIMIT ?3",
+        )?;
+        let mut rows = all.query((sql(run.0), sql(after), sql(LOG_PAGE_MAX as u64)))?;
+        let mut receipts = Vec::new();
+        let mut bytes = 0;
+        while let Some(row) = rows.next()? {
+            let body: Body = chain::decode(&row.get::<_, Vec<u8>>(0)?)?;
+            let receipt = Receipt {
+                id: ReceiptId {
+                    number: body.number,
+                    chain: Digest(unhex(&row.get::<_, String>(1)?)?),
+                },
+                session: body.session,
+                at_ms: body.at_ms,
+                witness: body.witness,
+                end: body.end,
+                roots: chain::text_labels(&row.get::<_, String>(2)?)?,
+                diff_bytes: body.diff.0,
+            };
+            bytes += chain::encode(&receipt)?.len();
+            if bytes + MARGIN > BODY_BYTES_MAX && !receipts.is_empty() {
+                break;
+            }
+            receipts.push(receipt);
+        }
+        Ok(LogPage {
+            receipts: Few::new(receipts).unwrap_or_default(),
+        })
+    }
+
+    /// The difference kept with receipt `receipt`, as a unified diff. None when there is no such
+    /// receipt.
+    pub fn diff(&self, receipt: u64) -> Result<Option<(DiffText, Vec<u8>)>, StateError> {
+        let found = self
+            .database
+            .prepare_cached(
+                "SELECT receipts.body, diffs.text FROM receipts
+                 LEFT JOIN diffs ON diffs.receipt = receipts.number WHERE number = ?1",
+            )?
+            .query_row((sql(receipt),), |row| {
+                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?))
+            })
+            .optional()?;
+        let Some((body, text)) = found else {
+            return Ok(None);
+        };
+        let body: Body = chain::decode(&body)?;
+        let cut = body.end.diff_cut;
+        Ok(Some((DiffText { cut }, text.unwrap_or_default())))
+    }
+
+    /// Looks at every chain, and the chain of their heads.
+    pub fn verify(&self) -> Result<Verified, StateError> {
+        verify(&self.database)
+    }
+}

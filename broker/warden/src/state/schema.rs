@@ -1,0 +1,118 @@
+//! The tables, and how an older state becomes one of this version.
+
+use super::{StateError, now_ms, sql};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+/// What takes a state from one version to the next; the first makes it. Never changed once
+/// released, only added to.
+const STEPS: &[&str] = &[FIRST];
+
+/// The version of this build.
+pub(super) const KNOWN: i64 = STEPS.len() as i64;
+
+/// Every digest is in hexadecimal; every `body` is what is hashed, the columns beside it say the
+/// same in words. Names of files are written with `\xNN` for what cannot be shown.
+const FIRST: &str = "
+CREATE TABLE runs (
+    run INTEGER PRIMARY KEY AUTOINCREMENT,
+    request TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    began_ms INTEGER NOT NULL,
+    ended_ms INTEGER
+) STRICT;
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    run INTEGER NOT NULL REFERENCES runs,
+    incarnation TEXT NOT NULL,
+    session INTEGER NOT NULL,
+    request TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    authority TEXT NOT NULL,
+    roots TEXT NOT NULL,
+    began_ms INTEGER NOT NULL,
+    ended_ms INTEGER,
+    receipts INTEGER NOT NULL DEFAULT 0,
+    done INTEGER NOT NULL DEFAULT 0,
+    failed INTEGER NOT NULL DEFAULT 0,
+    uncertain INTEGER NOT NULL DEFAULT 0,
+    head TEXT NOT NULL,
+    UNIQUE (incarnation, session)
+) STRICT;
+CREATE INDEX sessions_of_runs ON sessions (run);
+CREATE INDEX sessions_open ON sessions (id) WHERE ended_ms IS NULL;
+CREATE TABLE authorities (
+    authority TEXT PRIMARY KEY,
+    body BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE intents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL REFERENCES sessions,
+    began_ms INTEGER NOT NULL,
+    body BLOB NOT NULL
+) STRICT;
+CREATE TABLE receipts (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL REFERENCES sessions,
+    run INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    witness TEXT NOT NULL,
+    guarantee TEXT NOT NULL,
+    touched TEXT NOT NULL,
+    body BLOB NOT NULL,
+    link TEXT NOT NULL
+) STRICT;
+CREATE INDEX receipts_of_runs ON receipts (run, number);
+CREATE TABLE diffs (
+    receipt INTEGER PRIMARY KEY REFERENCES receipts,
+    text BLOB NOT NULL
+) STRICT;
+CREATE TABLE heads (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL REFERENCES sessions,
+    receipts INTEGER NOT NULL,
+    head TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    link TEXT NOT NULL
+) STRICT;
+";
+
+/// Makes the tables of a new state, or takes an older one to this version; all of it or nothing.
+pub(super) fn make_or_migrate(database: &mut Connection) -> Result<(), StateError> {
+    // The order matters: a journal mode cannot change inside a transaction.
+    database.pragma_update(None, "journal_mode", "wal")?;
+    database.pragma_update(None, "synchronous", "normal")?;
+    database.pragma_update(None, "wal_autocheckpoint", 0)?;
+    let step = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    step.execute_batch(
+        "CREATE TABLE IF NOT EXISTS versions (
+            version INTEGER PRIMARY KEY, since_ms INTEGER NOT NULL) STRICT;",
+    )?;
+    let found = version(&step)?.unwrap_or(0);
+    if found > KNOWN {
+        return Err(StateError::Newer {
+            found,
+            known: KNOWN,
+        });
+    }
+    let first = usize::try_from(found).unwrap_or(0);
+    for (version, sql_text) in (1..=KNOWN).zip(STEPS).skip(first) {
+        step.execute_batch(sql_text)?;
+        step.execute(
+            "INSERT INTO versions (version, since_ms) VALUES (?1, ?2)",
+            (version, sql(now_ms())),
+        )?;
+    }
+    step.commit()?;
+    Ok(())
+}
+
+/// The version of a state. None when its versions are not written.
+pub(super) fn version(database: &Connection) -> Result<Option<i64>, StateError> {
+    let newest = database
+        .query_row("SELECT max(version) FROM versions", (), |row| {
+            row.get::<_, Option<i64>>(0)
+        })
+        .optional()?;
+    Ok(newest.flatten())
+}
