@@ -104,7 +104,6 @@ pub enum TransportError {
 /// the page cache, and a little after the head of a frame in a socket. From the middle of a page
 /// neither is that near, whatever the length of the head. Its pages are touched only as far as
 /// they are used.
-#[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
     /// Where the room begins. The heap block of a `Vec` never moves while its capacity stays.
@@ -136,6 +135,13 @@ impl Buffer {
 
     fn filled(&self, len: usize) -> Option<&[u8]> {
         self.bytes.get(self.skip..self.skip + len)
+    }
+}
+
+impl std::fmt::Debug for Buffer {
+    /// Without the bytes, which are many and mean nothing between two packets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Buffer").finish_non_exhaustive()
     }
 }
 

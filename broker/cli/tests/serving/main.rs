@@ -238,16 +238,10 @@ fn drained_it_takes_nobody_and_serves_those_it_has() {
     // Its records are not to be had while it has them.
     let mut options = place.options();
     options.patience = Duration::from_millis(600);
-    let error = Control::attach_or_start(&options).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            AttachOrStartError::NotStarted { .. }
-                | AttachOrStartError::TimedOut
-                | AttachOrStartError::Refused(_)
-        ),
-        "{error}"
-    );
+    let Err(error) = Control::attach_or_start(&options) else {
+        panic!("two have the same records");
+    };
+    assert!(matches!(error, AttachOrStartError::NotStarted { .. }), "{error}");
     assert!(serving.try_wait().unwrap().is_none());
     drop(held);
     assert!(within(Duration::from_secs(5), || serving.try_wait().unwrap().is_some()));
@@ -302,7 +296,7 @@ fn one_that_cannot_start_is_told_with_its_own_words() {
     let said = error.to_string();
     assert!(matches!(error, AttachOrStartError::NotStarted { .. }), "{said}");
     assert!(said.contains("portcullis-gate"), "{said}");
-    let log = std::fs::read_to_string(place.at("state/warden.log")).unwrap();
+    let log = std::fs::read_to_string(place.at("home/portcullis/warden.log")).unwrap();
     assert!(log.contains("not serving"), "{log}");
     assert!(!place.runtime().join(SOCKET_NAME).exists());
 }
@@ -393,7 +387,7 @@ fn a_low_limit_on_descriptors_is_refused() {
     let place = Place::new();
     let mut shell = std::process::Command::new("sh");
     place.environment(&mut shell);
-    shell.args(["-c", "ulimit -Hn 1000; exec \"$0\" serve"]);
+    shell.args(["-c", "ulimit -n 1000 && exec \"$0\" serve"]);
     shell.arg(place.at("bin/portcullis"));
     let output = shell.stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

@@ -64,7 +64,7 @@ impl Place {
     fn of(&self, bin: &str) -> AttachOptions {
         let mut options = AttachOptions::new(self.at(bin).join("portcullis"));
         options.runtime = Some(self.runtime());
-        options.state = Some(self.at("state"));
+        options.state = Some(self.at("home/portcullis"));
         options
     }
 
@@ -128,7 +128,7 @@ impl Drop for Place {
             let own = i32::try_from(std::process::id()).ok();
             let process = control.peer_process().filter(|pid| Some(*pid) != own);
             if let Some(process) = process.and_then(Pid::from_raw) {
-                drop(rustix::process::kill_process(process, Signal::INT));
+                rustix::process::kill_process(process, Signal::INT).ok();
             }
         }
     }
