@@ -19,6 +19,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+/// How long a warden may take to answer, or to be started, unless something else is said.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// How a runtime finds or starts its user's warden.
 #[derive(Debug, Clone)]
 pub struct AttachOptions {
@@ -40,7 +43,7 @@ impl AttachOptions {
             executable: executable.into(),
             runtime: None,
             state: None,
-            patience: Duration::from_secs(10),
+            patience: PATIENCE,
         }
     }
 }
@@ -173,6 +176,9 @@ impl Control {
         if let Some(attached) = attempt.attach()? {
             return Ok(attached);
         }
+        if attempt.is_over() {
+            return Err(AttachOrStartError::TimedOut);
+        }
         let _lock = attempt.place.lock(START_LOCK, attempt.deadline)?;
         // Who held it before may have started one.
         match attempt.attach()? {
@@ -188,9 +194,10 @@ impl Control {
         };
         match place.knock()? {
             Knock::Nobody => Ok(None),
-            Knock::Answered(socket) => match greet(socket)? {
+            Knock::Answered(socket) => match greet(socket, Instant::now() + PATIENCE)? {
                 Greeted::Control(control, _) => Ok(Some(*control)),
                 Greeted::Going => Ok(None),
+                Greeted::Silent => Err(AttachOrStartError::TimedOut),
                 Greeted::OtherVersion(theirs) => Err(theirs.in_the_way(Build(u64::MAX))),
             },
         }
@@ -234,6 +241,10 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
+
     /// Connects, when one serves that can be used. An older one that serves nobody else is gone
     /// when this returns.
     fn attach(&self) -> Result<Option<Attached>, AttachOrStartError> {
@@ -241,8 +252,8 @@ impl Attempt<'_> {
             Knock::Nobody => return Ok(None),
             Knock::Answered(socket) => socket,
         };
-        match greet(socket)? {
-            Greeted::Going => Ok(None),
+        match greet(socket, self.deadline)? {
+            Greeted::Going | Greeted::Silent => Ok(None),
             Greeted::Control(control, _) if control.build() >= self.build => Ok(Some(Attached {
                 control: *control,
                 how: Attachment::Found,
@@ -294,20 +305,35 @@ enum Greeted {
     Control(Box<Control>, Process),
     /// It took the connection and ended.
     Going,
+    /// It listens and did not answer in time: it waits for the one before it.
+    Silent,
     OtherVersion(Process),
 }
 
-fn greet(socket: OwnedFd) -> Result<Greeted, AttachOrStartError> {
+fn greet(socket: OwnedFd, deadline: Instant) -> Result<Greeted, AttachOrStartError> {
     let Some(process) = Process::behind(&socket) else {
         return Ok(Greeted::Going);
     };
+    let left = deadline.saturating_duration_since(Instant::now());
+    // The kernel takes 0 for no end.
+    wait_at_most(&socket, Some(left.max(Duration::from_millis(1))))?;
     match Control::new(socket) {
-        Ok(control) => Ok(Greeted::Control(Box::new(control), process)),
+        Ok(control) => {
+            wait_at_most(&control, None)?;
+            Ok(Greeted::Control(Box::new(control), process))
+        }
+        Err(error) if *error.code() == ErrorCode::Stalled => Ok(Greeted::Silent),
         Err(error) if is_gone(&error) => Ok(Greeted::Going),
         // It has answered, so that the handle is its own.
         Err(error) if is_other_version(&error) => Ok(Greeted::OtherVersion(process)),
         Err(error) => Err(error.into()),
     }
+}
+
+fn wait_at_most(socket: &impl AsFd, time: Option<Duration>) -> Result<(), Error> {
+    let kind = rustix::net::sockopt::Timeout::Recv;
+    rustix::net::sockopt::set_socket_timeout(socket, kind, time)
+        .map_err(|errno| Error::new(ErrorCode::Io(errno.raw_os_error())))
 }
 
 /// The warden at the other end of a socket.

@@ -40,6 +40,12 @@ pub enum PlaceError {
          XDG_RUNTIME_DIR to a directory of your own (`mkdir -m 700 DIR`), or use --embedded"
     )]
     NoRuntimeDirectory(u32),
+    /// The place that was named for it is not there.
+    #[error(
+        "XDG_RUNTIME_DIR is {0}, which is not there; set it to a directory of your own (`mkdir -m \
+         700 DIR`), or use --embedded"
+    )]
+    NoSuchRuntimeDirectory(PathBuf),
     /// The host has no place for it.
     #[error("there is no state directory: set HOME or XDG_STATE_HOME, or name one with --state")]
     NoStateDirectory,
@@ -400,7 +406,7 @@ fn runtime_of(
                 return Err(unfit(&named, Unfit::Foreign(owner)));
             }
             Parent::OwnedBy(_) => named,
-            Parent::Absent => return Err(system(&named, Errno::NOENT)),
+            Parent::Absent => return Err(PlaceError::NoSuchRuntimeDirectory(named)),
         },
         None if look(&of_the_session) == Parent::OwnedBy(user) => of_the_session,
         None if user == 0 => PathBuf::from("/run"),

@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often it is asked whether it answers: first soon, then less often.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
@@ -45,7 +45,7 @@ impl Attempt<'_> {
                 }
                 break ended;
             }
-            if Instant::now() >= self.deadline {
+            if self.is_over() {
                 // Nobody would use it.
                 drop((child.kill(), child.wait()));
                 break "it did not answer in time".to_owned();

@@ -238,10 +238,12 @@ fn drained_it_takes_nobody_and_serves_those_it_has() {
     // Its records are not to be had while it has them.
     let mut options = place.options();
     options.patience = Duration::from_millis(600);
+    let began = Instant::now();
     let Err(error) = Control::attach_or_start(&options) else {
         panic!("two have the same records");
     };
     assert!(matches!(error, AttachOrStartError::NotStarted { .. }), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(3), "it is bounded");
     assert!(serving.try_wait().unwrap().is_none());
     drop(held);
     assert!(within(Duration::from_secs(5), || serving.try_wait().unwrap().is_some()));
