@@ -1,9 +1,10 @@
 //! The gate's side: what each part says on the ledger.
 
+use crate::puppet::Puppet;
 use portcullis_protocol::bounded::{Bytes, Text};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
-    CageReport, Command, Event, Fault, Finished, LANDLOCK_ABI_MIN, NOTES_MAX, RefusalNote,
+    CageReport, Command, Duty, Event, Fault, Finished, LANDLOCK_ABI_MIN, NOTES_MAX, RefusalNote,
     SessionEnd, Setup, Tally,
 };
 use portcullis_protocol::limits::PATH_BYTES_MAX;
@@ -32,9 +33,30 @@ impl Part {
             .unwrap();
         let mut buffer = Buffer::new();
         let packet = self.ledger.receive(&mut buffer).unwrap();
-        let (frame, descriptors) = packet.decode().unwrap();
-        let Command::Setup(setup) = frame.message;
+        let (frame, mut descriptors) = packet.decode().unwrap();
+        let Command::Setup(setup) = frame.message else {
+            panic!("no setup came first");
+        };
         let request = setup.authority.parts().request.clone();
+        if request.as_str() == "puppet-tough" {
+            rustix::process::set_parent_process_death_signal(None).unwrap();
+            std::thread::spawn(|| {
+                std::thread::sleep(Duration::from_millis(1500));
+                std::process::exit(0);
+            });
+        }
+        if let Duty::Observe(intent) = &setup.duty {
+            match request.as_str() {
+                "puppet-blind" => return,
+                "puppet-mute" => {
+                    self.say(&Event::Ready(cage(&setup)));
+                    forever()
+                }
+                _ => {}
+            }
+            self.say(&Event::Ready(cage(&setup)));
+            return Puppet::new(&self, descriptors).observe(intent);
+        }
         let mut whole = cage(&setup);
         match request.as_str() {
             "holey" => whole.seccomp_mode = 0,
@@ -55,6 +77,9 @@ impl Part {
         self.say(&Event::Ready(whole.clone()));
         match request.as_str() {
             "whole" => self.serve(&descriptors),
+            puppet if puppet.starts_with("puppet") => {
+                Puppet::new(&self, std::mem::take(&mut descriptors)).obey(&mut buffer);
+            }
             "garbage" => {
                 rustix::net::send(&self.ledger, b"garbage", rustix::net::SendFlags::empty())
                     .unwrap();
@@ -95,10 +120,20 @@ impl Part {
         self.say(&finished(SessionEnd::WorkerLeft));
     }
 
-    fn say(&self, event: &Event) {
+    pub(crate) fn say(&self, event: &Event) {
+        self.say_as(RequestId::NONE, event, &[]);
+    }
+
+    pub(crate) fn say_as(&self, id: RequestId, event: &Event, content: &[u8]) {
         self.ledger
-            .send(&mut Vec::new(), RequestId::NONE, event, &[])
+            .send(&mut Vec::new(), id, event, content)
             .unwrap();
+    }
+
+    pub(crate) fn hear(&self, buffer: &mut Buffer) -> (RequestId, Command) {
+        let packet = self.ledger.receive(buffer).unwrap();
+        let (frame, _) = packet.decode().unwrap();
+        (frame.id, frame.message)
     }
 }
 
@@ -132,7 +167,7 @@ fn text<const MAX: usize>(text: &str) -> Text<MAX> {
     Text::new(text).unwrap()
 }
 
-fn note(object: &[u8]) -> Event {
+pub(crate) fn note(object: &[u8]) -> Event {
     Event::Refused(RefusalNote {
         verb: None,
         object: Some(Bytes::new(object).unwrap()),
@@ -141,7 +176,7 @@ fn note(object: &[u8]) -> Event {
     })
 }
 
-fn finished(end: SessionEnd) -> Event {
+pub(crate) fn finished(end: SessionEnd) -> Event {
     Event::Finished(Finished {
         tally: Tally {
             requests: 7,
