@@ -29,9 +29,12 @@ fn changed(outcome: Outcome, refusal: Option<Refusal>) -> Changed {
     }
 }
 
+/// Uploads by their numbers.
+type Kept = Vec<(UploadId, Vec<u8>)>;
+
 /// Takes uploads until something else comes; gives what was uploaded, whole, and that.
-fn uploads(gate: &mut Gate) -> (Vec<(UploadId, Vec<u8>)>, (RequestId, Request, Vec<u8>)) {
-    let mut kept: Vec<(UploadId, Vec<u8>)> = Vec::new();
+fn uploads(gate: &mut Gate) -> (Kept, (RequestId, Request, Vec<u8>)) {
+    let mut kept = Kept::new();
     loop {
         let (id, request, content) = gate.next();
         let Request::Upload(part) = request else {
@@ -42,7 +45,7 @@ fn uploads(gate: &mut Gate) -> (Vec<(UploadId, Vec<u8>)>, (RequestId, Request, V
     }
 }
 
-fn keep(kept: &mut Vec<(UploadId, Vec<u8>)>, part: &Upload, content: &[u8]) -> Uploaded {
+fn keep(kept: &mut Kept, part: &Upload, content: &[u8]) -> Uploaded {
     if part.offset == 0 {
         kept.retain(|(upload, _)| *upload != part.upload);
         kept.push((part.upload, Vec::new()));
