@@ -14,6 +14,8 @@ pub(crate) enum Book {
     Broker(Box<Control>),
     /// Its state, which nobody or another process has.
     State(Records),
+    /// There is no state yet.
+    Empty,
 }
 
 /// Why nothing can be told.
@@ -43,7 +45,12 @@ impl Book {
             return Ok(Self::Broker(Box::new(control)));
         }
         let path = state_path(place.state.as_deref())?;
-        Ok(Self::State(Records::open(&path)?))
+        match Records::open(&path) {
+            Ok(records) => Ok(Self::State(records)),
+            // Nothing has run yet. A place that was named is meant to be there.
+            Err(StateError::Missing { .. }) if place.state.is_none() => Ok(Self::Empty),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Runs before this one, or the latest; the latest first. Empty when there are no more.
@@ -51,6 +58,7 @@ impl Book {
         match self {
             Self::Broker(control) => Ok(control.runs(before)?),
             Self::State(records) => Ok(records.runs(before)?.runs.into_vec()),
+            Self::Empty => Ok(Vec::new()),
         }
     }
 
@@ -93,6 +101,7 @@ impl Book {
             let page = match self {
                 Self::Broker(control) => control.log(run, after)?,
                 Self::State(records) => records.log(run, after)?.receipts.into_vec(),
+                Self::Empty => return Ok(()),
             };
             let Some(last) = page.last() else {
                 return Ok(());
@@ -116,6 +125,7 @@ impl Book {
                 }),
                 None => Err(BookError::UnknownReceipt(receipt)),
             },
+            Self::Empty => Err(BookError::UnknownReceipt(receipt)),
         }
     }
 
@@ -123,6 +133,12 @@ impl Book {
         match self {
             Self::Broker(control) => Ok(control.verify()?),
             Self::State(records) => Ok(records.verify()?),
+            Self::Empty => Ok(Verified {
+                sessions: 0,
+                receipts: 0,
+                open: 0,
+                broken: None,
+            }),
         }
     }
 }

@@ -8,6 +8,7 @@ use portcullis_client::ask;
 use portcullis_protocol::path::{RelPath, escape};
 use portcullis_protocol::refusal::Refusal;
 use portcullis_protocol::session::{Verdict, Why};
+use portcullis_protocol::verb::VerbSet;
 use serde_json::{Value, json};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
@@ -121,10 +122,12 @@ impl Answer {
                 let object = place(&root, &binding.path);
                 say::out(format_args!("  object: {object} ({kind})"));
                 let granted = place(&self.label(usize::from(grant.root.0)), &grant.prefix);
-                say::out(format_args!(
-                    "  by: the grant of {} on {granted}",
-                    grant.verbs
-                ));
+                let verbs = if VerbSet::ALL.within(grant.verbs) {
+                    "every verb".to_owned()
+                } else {
+                    grant.verbs.to_string()
+                };
+                say::out(format_args!("  by: the grant of {verbs} on {granted}"));
             }
             Verdict::Refused(refusal) => match &self.truth {
                 Truth::AsTold => say::out(format_args!("refused: {refusal}")),

@@ -364,7 +364,10 @@ fn status_says_who_serves() {
 fn records_are_asked_of_the_broker_and_read_without_it() {
     let place = Place::new();
     let nothing = place.portcullis(&["log"]);
-    assert_eq!(nothing.code, 1);
+    assert_eq!((nothing.code, nothing.out.lines().count()), (0, 1), "{}", nothing.err);
+    let missing = place.portcullis(&["log", "--state", "/no/state"]);
+    assert_eq!(missing.code, 1);
+    assert!(missing.err.contains("/no/state"), "{}", missing.err);
     let mut serving = place.serve(&["--idle", "0"]);
     let held = place.answers();
     for words in [&["log"][..], &["log", "verify"], &["log", "export"]] {
