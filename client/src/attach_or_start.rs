@@ -5,16 +5,18 @@
 //! is used as it is and goes when it is left. One that speaks another version of the protocol
 //! cannot be used, and is waited for.
 
+mod error;
+mod process;
 mod start;
+
+pub use error::{Age, AttachOrStartError, Sessions, Tail};
 
 use crate::control::Control;
 use crate::error::{Error, ErrorCode, Violation};
-use crate::place::{Knock, PlaceError, RuntimeDirectory, START_LOCK};
+use crate::place::{Knock, RuntimeDirectory, START_LOCK};
 use portcullis_protocol::control::Build;
 use portcullis_protocol::refusal::Code;
-use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use std::fmt;
+use process::{Process, children};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -67,100 +69,6 @@ pub enum Attachment {
     /// One that is older than the executable serves others too. It is replaced when they have
     /// left.
     Older(Build),
-}
-
-/// Why there is no connection. No file of a root was changed.
-#[derive(Debug, thiserror::Error)]
-pub enum AttachOrStartError {
-    /// A place is not fit.
-    #[error(transparent)]
-    Place(#[from] PlaceError),
-    /// The executable cannot be used.
-    #[error("{path}: {source}")]
-    Executable {
-        /// The executable.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The warden that serves refuses this process, or broke the connection.
-    #[error(transparent)]
-    Refused(#[from] Error),
-    /// The warden that was started ended, or did not answer in time.
-    #[error("the broker did not start: {why}{tail}")]
-    NotStarted {
-        /// What became of it.
-        why: String,
-        /// What it said last, if it said anything.
-        tail: Tail,
-    },
-    /// The warden that serves speaks another version of the protocol.
-    #[error(
-        "a broker of another version serves (process {process}, {age} than this one) and has \
-         {sessions} running: end what uses them, or use --embedded"
-    )]
-    OtherVersion {
-        /// Its process id.
-        process: i32,
-        /// Whether it is older or newer.
-        age: Age,
-        /// Its sessions.
-        sessions: Sessions,
-    },
-    /// One after the other went away.
-    #[error("no broker could be reached in time; use --embedded to do without")]
-    TimedOut,
-}
-
-/// The end of a log, for an error.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tail(pub(crate) String);
-
-impl fmt::Display for Tail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            Ok(())
-        } else {
-            write!(f, "; it said: {}", self.0)
-        }
-    }
-}
-
-/// Which of two executables is newer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Age {
-    /// It is older than this one.
-    Older,
-    /// It is newer, or that is not known.
-    Newer,
-}
-
-impl fmt::Display for Age {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Older => "older",
-            Self::Newer => "newer",
-        })
-    }
-}
-
-/// The sessions of a warden that cannot be asked, by the processes of their gates.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sessions(pub Vec<i32>);
-
-impl fmt::Display for Sessions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_slice() {
-            [] => f.write_str("no session"),
-            [one] => write!(f, "one session (gate {one})"),
-            many => {
-                let named: Vec<String> = many.iter().take(16).map(ToString::to_string).collect();
-                let dots = if many.len() > 16 { ", …" } else { "" };
-                write!(f, "{} sessions (gates {}{dots})", many.len(), named.join(", "))
-            }
-        }
-    }
 }
 
 impl Control {
@@ -290,8 +198,7 @@ impl Attempt<'_> {
     /// Tells an older warden, with which no word can be exchanged, to drain, and waits for it.
     fn make_go(&self, theirs: &Process) -> Result<(), AttachOrStartError> {
         if theirs.build() < self.build {
-            // Fails only for one that has ended.
-            pidfd_send_signal(&theirs.handle, Signal::TERM).ok();
+            theirs.tell_to_drain();
             if theirs.wait_until(self.deadline) {
                 return Ok(());
             }
@@ -336,67 +243,6 @@ fn wait_at_most(socket: &impl AsFd, time: Option<Duration>) -> Result<(), Error>
         .map_err(|errno| Error::new(ErrorCode::Io(errno.raw_os_error())))
 }
 
-/// The warden at the other end of a socket.
-struct Process {
-    number: Pid,
-    handle: OwnedFd,
-}
-
-impl Process {
-    /// None when it is gone already.
-    fn behind(socket: &OwnedFd) -> Option<Self> {
-        let number = rustix::net::sockopt::socket_peercred(socket).ok()?.pid;
-        let handle = pidfd_open(number, PidfdFlags::empty()).ok()?;
-        Some(Self { number, handle })
-    }
-
-    /// Waits until it has ended, or `deadline`; whether it has.
-    fn wait_until(&self, deadline: Instant) -> bool {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let timeout = Timespec {
-            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(left.subsec_nanos()),
-        };
-        let mut polled = [PollFd::from_borrowed_fd(self.handle.as_fd(), PollFlags::IN)];
-        matches!(rustix::event::poll(&mut polled, Some(&timeout)), Ok(1..))
-    }
-
-    fn raw(&self) -> i32 {
-        self.number.as_raw_nonzero().get()
-    }
-
-    /// How new its executable is; one that cannot be looked at counts as newest, so that it is
-    /// left alone.
-    fn build(&self) -> Build {
-        let own = PathBuf::from(format!("/proc/{}/exe", self.raw()));
-        build_of(&own).unwrap_or(Build(u64::MAX))
-    }
-
-    fn in_the_way(&self, than: Build) -> AttachOrStartError {
-        AttachOrStartError::OtherVersion {
-            process: self.raw(),
-            age: if self.build() < than {
-                Age::Older
-            } else {
-                Age::Newer
-            },
-            sessions: children(self.raw()),
-        }
-    }
-}
-
-fn children(process: i32) -> Sessions {
-    let tasks = std::fs::read_dir(format!("/proc/{process}/task"));
-    let mut children = Vec::new();
-    for task in tasks.into_iter().flatten().flatten() {
-        let listed = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        let numbers = listed.split_whitespace();
-        children.extend(numbers.filter_map(|number| number.parse::<i32>().ok()));
-    }
-    children.sort_unstable();
-    Sessions(children)
-}
-
 fn is_gone(error: &Error) -> bool {
     match error.code() {
         ErrorCode::Closed(_) => true,
@@ -404,7 +250,16 @@ fn is_gone(error: &Error) -> bool {
             let gone = [rustix::io::Errno::CONNRESET, rustix::io::Errno::PIPE];
             gone.iter().any(|errno| errno.raw_os_error() == *number)
         }
-        _ => false,
+        ErrorCode::Refused(_)
+        | ErrorCode::Protocol(_)
+        | ErrorCode::Stalled
+        | ErrorCode::TooLarge(_)
+        | ErrorCode::Invalid(_)
+        | ErrorCode::CannotOpen(..)
+        | ErrorCode::NoSession(_)
+        | ErrorCode::Failed(_)
+        | ErrorCode::Uncertain(_)
+        | ErrorCode::Unanswered(_) => false,
     }
 }
 
@@ -414,10 +269,24 @@ fn is_other_version(error: &Error) -> bool {
             refusal.code,
             Code::VersionMismatch | Code::UnsupportedVerb | Code::Malformed
         ),
-        ErrorCode::Protocol(
-            Violation::Version(_) | Violation::Undecodable(_) | Violation::WrongKind,
-        ) => true,
-        _ => false,
+        ErrorCode::Protocol(violation) => match violation {
+            Violation::Version(_) | Violation::Undecodable(_) | Violation::WrongKind => true,
+            Violation::TooLong
+            | Violation::Descriptors
+            | Violation::UnknownId(_)
+            | Violation::Limits
+            | Violation::Echo => false,
+        },
+        ErrorCode::Closed(_)
+        | ErrorCode::Io(_)
+        | ErrorCode::Stalled
+        | ErrorCode::TooLarge(_)
+        | ErrorCode::Invalid(_)
+        | ErrorCode::CannotOpen(..)
+        | ErrorCode::NoSession(_)
+        | ErrorCode::Failed(_)
+        | ErrorCode::Uncertain(_)
+        | ErrorCode::Unanswered(_) => false,
     }
 }
 

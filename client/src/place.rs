@@ -9,10 +9,15 @@
 //! its user reach the socket in it. It is checked by its open descriptor, and everything in it is
 //! reached through that descriptor, so that neither a link nor a long path matters.
 
+mod error;
+mod rules;
+
+pub use error::{PlaceError, Unfit};
+
+use rules::{look_at, runtime_of, state_of};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -26,73 +31,8 @@ pub const START_LOCK: &str = "start.lock";
 /// What a warden that a runtime started writes, in the state directory.
 pub const LOG_NAME: &str = "warden.log";
 
-/// Our own directory in a directory of the user.
-const OWN_NAME: &str = "portcullis";
 /// How long a lock is waited for between two tries.
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
-
-/// Why a place cannot be used. No file of a root was changed.
-#[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
-    /// The host has no place for it.
-    #[error(
-        "there is no runtime directory: XDG_RUNTIME_DIR is not set and /run/user/{0} is not there; set \
-         XDG_RUNTIME_DIR to a directory of your own (`mkdir -m 700 DIR`), or use --embedded"
-    )]
-    NoRuntimeDirectory(u32),
-    /// The place that was named for it is not there.
-    #[error(
-        "XDG_RUNTIME_DIR is {0}, which is not there; set it to a directory of your own (`mkdir -m \
-         700 DIR`), or use --embedded"
-    )]
-    NoSuchRuntimeDirectory(PathBuf),
-    /// The host has no place for it.
-    #[error("there is no state directory: set HOME or XDG_STATE_HOME, or name one with --state")]
-    NoStateDirectory,
-    /// A variable of the environment is no absolute path.
-    #[error("{0} is no absolute path: set it to one, or unset it")]
-    Relative(&'static str),
-    /// The directory is not fit.
-    #[error("{path}: {unfit}")]
-    Unfit {
-        /// The directory, or the name in it.
-        path: PathBuf,
-        /// What is wrong with it.
-        unfit: Unfit,
-    },
-    /// The kernel refused.
-    #[error("{path}: {source}")]
-    System {
-        /// On what.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
-    /// Someone else held the lock all the time.
-    #[error("{0} is held by another process, which takes too long")]
-    Locked(PathBuf),
-}
-
-/// What is wrong with a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
-    /// A link or a file.
-    #[error("it is not a directory (a link to one is none)")]
-    NotADirectory,
-    /// Another user's.
-    #[error(
-        "it belongs to uid {0}, not to uid {ours}",
-        ours = rustix::process::geteuid().as_raw()
-    )]
-    Foreign(u32),
-    /// Others may enter it.
-    #[error("others may use it (mode {0:04o}): `chmod 700` it")]
-    Open(u32),
-    /// Something that is no socket has the name of the socket.
-    #[error("it is not a socket; nothing was removed: look at it, and remove it yourself")]
-    NotASocket,
-}
 
 /// The directory where a user's warden is met. Holding one means: when it was opened, it was a
 /// directory of this user that nobody else may use.
@@ -357,75 +297,6 @@ fn absolute(path: &Path) -> Result<PathBuf, PlaceError> {
 
 fn user() -> u32 {
     rustix::process::geteuid().as_raw()
-}
-
-/// What is at a path, as far as it matters for a parent of the runtime directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Parent {
-    Absent,
-    OwnedBy(u32),
-}
-
-fn look_at(path: &Path) -> Parent {
-    match rustix::fs::stat(path) {
-        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
-            Parent::OwnedBy(stat.st_uid)
-        }
-        Ok(_) | Err(_) => Parent::Absent,
-    }
-}
-
-type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
-
-/// A variable that names a directory; an empty one counts as not set.
-fn directory_in(variables: Variables<'_>, name: &'static str) -> Result<Option<PathBuf>, PlaceError> {
-    match variables(name).filter(|value| value.as_os_str() != OsStr::new("")) {
-        None => Ok(None),
-        Some(value) => {
-            let path = PathBuf::from(value);
-            if path.is_absolute() {
-                Ok(Some(path))
-            } else {
-                Err(PlaceError::Relative(name))
-            }
-        }
-    }
-}
-
-fn runtime_of(
-    variables: Variables<'_>,
-    user: u32,
-    look: &dyn Fn(&Path) -> Parent,
-) -> Result<PathBuf, PlaceError> {
-    let of_the_session = PathBuf::from(format!("/run/user/{user}"));
-    let parent = match directory_in(variables, "XDG_RUNTIME_DIR")? {
-        // One of another user is what `sudo -E` leaves. What root made in it would stand in that
-        // user's way.
-        Some(named) => match look(&named) {
-            Parent::OwnedBy(owner) if owner != user => {
-                return Err(unfit(&named, Unfit::Foreign(owner)));
-            }
-            Parent::OwnedBy(_) => named,
-            Parent::Absent => return Err(PlaceError::NoSuchRuntimeDirectory(named)),
-        },
-        None if look(&of_the_session) == Parent::OwnedBy(user) => of_the_session,
-        None if user == 0 => PathBuf::from("/run"),
-        None => return Err(PlaceError::NoRuntimeDirectory(user)),
-    };
-    Ok(parent.join(OWN_NAME))
-}
-
-fn state_of(variables: Variables<'_>, user: u32) -> Result<PathBuf, PlaceError> {
-    if let Some(named) = directory_in(variables, "XDG_STATE_HOME")? {
-        return Ok(named.join(OWN_NAME));
-    }
-    if user == 0 {
-        return Ok(Path::new("/var/lib").join(OWN_NAME));
-    }
-    match directory_in(variables, "HOME")? {
-        Some(home) => Ok(home.join(".local/state").join(OWN_NAME)),
-        None => Err(PlaceError::NoStateDirectory),
-    }
 }
 
 fn unfit(path: &Path, unfit: Unfit) -> PlaceError {

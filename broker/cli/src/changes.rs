@@ -132,7 +132,8 @@ impl Net {
         let content = |p: &Present| (p.kind, p.size, p.digest);
         // Without a digest equal sizes say nothing of a file.
         let alike = content(before) == content(after)
-            && (before.digest.is_some() || before.kind == portcullis_protocol::view::Kind::Directory);
+            && (before.digest.is_some()
+                || before.kind == portcullis_protocol::view::Kind::Directory);
         match (alike, before.mode == after.mode) {
             (false, _) => Self::Replaced,
             (true, false) => Self::Mode,
@@ -227,7 +228,10 @@ impl Changes {
 
     /// One line for each name, those that moved first.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
-        let moved = self.moved.iter().map(|(from, to)| format!("moved {from} → {to}"));
+        let moved = self
+            .moved
+            .iter()
+            .map(|(from, to)| format!("moved {from} → {to}"));
         let names = self.names.iter().map(|(name, known)| {
             let net = Net::of(&known.before, &known.after).name();
             match known.times {

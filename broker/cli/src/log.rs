@@ -74,7 +74,9 @@ fn list(book: &mut Book, arguments: &LogArguments) -> Result<(), BookError> {
 }
 
 fn row(run: &RunRecord) -> String {
-    let ended = run.ended_ms.map_or_else(|| "-".to_owned(), |at| Time(at).to_string());
+    let ended = run
+        .ended_ms
+        .map_or_else(|| "-".to_owned(), |at| Time(at).to_string());
     format!(
         "{:>5}  {:20}  {ended:20}  {:>8}  {:>6}  {:>6}  {:>9}  {:>4}  {}",
         run.run.0,

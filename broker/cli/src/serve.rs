@@ -9,9 +9,7 @@ use crate::time::Time;
 use portcullis_client::place::{
     self, Knock, PlaceError, RuntimeDirectory, SocketFile, WARDEN_LOCK, state_directory,
 };
-use portcullis_warden::{
-    Listening, Serving, ServingHandle, StartError, StateError, StatePlace,
-};
+use portcullis_warden::{Listening, Serving, ServingHandle, StartError, StateError, StatePlace};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use serde_json::json;
@@ -59,7 +57,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> ExitCode {
 }
 
 fn failed(form: Form, error: &ServeError) -> ExitCode {
-    log(form, &format!("not serving: {error}"));
+    log(form, format_args!("not serving: {error}"));
     ExitCode::FAILURE
 }
 

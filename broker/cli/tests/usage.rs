@@ -88,7 +88,10 @@ fn a_runtime_directory_that_is_not_there_is_named_with_what_to_do() {
     let output = portcullis(&["run", "--workspace", ".", "--", "true"]);
     assert_eq!(output.status.code(), Some(125));
     let text = said(&output.stderr);
-    assert!(text.contains("nothing was changed: XDG_RUNTIME_DIR is /nonexistent"), "{text}");
+    assert!(
+        text.contains("nothing was changed: XDG_RUNTIME_DIR is /nonexistent"),
+        "{text}"
+    );
     assert!(text.contains("--embedded"), "{text}");
 }
 

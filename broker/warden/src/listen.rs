@@ -7,10 +7,10 @@
 
 use crate::connection;
 use crate::peer::{self, NotServed};
+use crate::serving::{Listening, Told};
 use crate::shared::{Intake, Shared};
 use crate::socket::{ReceiveError, Socket};
 use crate::sys::{Watched, watch};
-use crate::serving::{Listening, Told};
 use portcullis_protocol::control::Answer;
 use portcullis_protocol::frame::{DecodeError, RequestId};
 use portcullis_protocol::refusal::Refusal;

@@ -172,10 +172,7 @@ mod tests {
             change(&mut theirs);
             judge(&theirs, &free)
         };
-        assert_eq!(
-            with(&|s| s.mount = (4, 9)),
-            Err(NotServed::MountNamespace)
-        );
+        assert_eq!(with(&|s| s.mount = (4, 9)), Err(NotServed::MountNamespace));
         assert_eq!(with(&|s| s.user = (4, 9)), Err(NotServed::UserNamespace));
         assert_eq!(with(&|s| s.no_new_privs = 1), Err(NotServed::NoNewPrivs));
         assert_eq!(with(&|s| s.filters = 1), Err(NotServed::Seccomp));

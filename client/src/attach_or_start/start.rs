@@ -1,7 +1,7 @@
 //! Starting a warden: in a session of its own, with nothing of its starter but the places it is
 //! told, and waited for until it answers.
 
-use super::{Attached, Attachment, AttachOrStartError, Attempt, Tail};
+use super::{AttachOrStartError, Attached, Attachment, Attempt, Tail};
 use crate::place::{LOG_NAME, PlaceError, state_directory};
 use portcullis_protocol::path::escape;
 use std::fs::{File, OpenOptions};
@@ -138,7 +138,12 @@ impl Log {
         let read = self.file.seek(SeekFrom::Start(from));
         if read.is_ok() {
             // What cannot be read is not shown.
-            drop(self.file.by_ref().take(TAIL_BYTES_MAX).read_to_end(&mut text));
+            drop(
+                self.file
+                    .by_ref()
+                    .take(TAIL_BYTES_MAX)
+                    .read_to_end(&mut text),
+            );
         }
         let lines: Vec<String> = text
             .split(|byte| *byte == b'\n')

@@ -25,7 +25,10 @@ fn an_end_a_refusal_and_another_version_are_told_apart() {
         refused(Code::Exhausted),
         error(ErrorCode::Io(rustix::io::Errno::ACCESS.raw_os_error())),
     ] {
-        assert!(!is_other_version(&refusal) && !is_gone(&refusal), "{refusal}");
+        assert!(
+            !is_other_version(&refusal) && !is_gone(&refusal),
+            "{refusal}"
+        );
     }
 }
 

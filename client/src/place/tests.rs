@@ -1,4 +1,6 @@
+use super::rules::Parent;
 use super::*;
+use std::ffi::OsString;
 
 fn variables<'a>(set: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<OsString> + 'a {
     move |name| {
@@ -9,7 +11,10 @@ fn variables<'a>(set: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<OsStr
 
 /// `/run/user/N` belongs to N; everything else is not there.
 fn look(path: &Path) -> Parent {
-    match path.to_str().and_then(|text| text.strip_prefix("/run/user/")) {
+    match path
+        .to_str()
+        .and_then(|text| text.strip_prefix("/run/user/"))
+    {
         Some(user) => Parent::OwnedBy(user.parse().unwrap()),
         None => Parent::Absent,
     }
@@ -76,7 +81,10 @@ fn the_state_directory_follows_the_rules_of_the_desktop() {
     assert_eq!(at(&home, 0).unwrap(), Path::new("/var/lib/portcullis"));
     assert!(matches!(at(&[], 7), Err(PlaceError::NoStateDirectory)));
     let relative = [("HOME", "a")];
-    assert!(matches!(at(&relative, 7), Err(PlaceError::Relative("HOME"))));
+    assert!(matches!(
+        at(&relative, 7),
+        Err(PlaceError::Relative("HOME"))
+    ));
 }
 
 #[test]

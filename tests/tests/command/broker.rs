@@ -96,7 +96,9 @@ fn an_embedded_one_has_records_of_its_own_which_are_found() {
     assert_eq!(place.portcullis(&["status"]).code, 1, "none was started");
     let listed = place.portcullis(&["log"]);
     let line = listed.lines().pop().unwrap().to_owned();
-    let state = line.strip_prefix("embedded: portcullis log --state ").unwrap();
+    let state = line
+        .strip_prefix("embedded: portcullis log --state ")
+        .unwrap();
     assert!(state.starts_with(place.at("state/portcullis/embedded").to_str().unwrap()));
     let own = place.portcullis(&["log", "last", "--state", state]);
     assert!(own.out.contains("run 1: portcullis run"), "{own:?}");
@@ -113,7 +115,11 @@ fn a_broker_that_dies_takes_the_session_along_and_what_is_not_known_is_said() {
     let place = Place::new();
     let mut run = place.worker(
         &["--workspace", "repo", "--json"],
-        &["bash", "-c", "portcullis-tool list >/dev/null; echo; sleep 2; portcullis-tool list"],
+        &[
+            "bash",
+            "-c",
+            "portcullis-tool list >/dev/null; echo; sleep 2; portcullis-tool list",
+        ],
     );
     run.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = run.spawn().unwrap();

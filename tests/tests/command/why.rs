@@ -19,7 +19,8 @@ fn what_is_allowed_names_the_object_and_the_grant() {
     );
     let said = place.portcullis(&["why", "read", "README.md", "--read", "repo"]);
     assert!(
-        said.out.ends_with("the grant of stat, read, list, glob, search on /repo\n"),
+        said.out
+            .ends_with("the grant of stat, read, list, glob, search on /repo\n"),
         "{said:?}"
     );
     let said = place.portcullis(&["why", "write", "README.md", "--read", "repo"]);

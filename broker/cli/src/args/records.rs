@@ -250,7 +250,12 @@ mod tests {
         );
         assert_eq!(wish(&["verify"]), Ok((None, Action::Verify)));
         assert!(wish(&["verify", "show"]).is_err());
-        for wrong in [&["log", "0"][..], &["log", "x"], &["diff"], &["diff", "show"]] {
+        for wrong in [
+            &["log", "0"][..],
+            &["log", "x"],
+            &["diff"],
+            &["diff", "show"],
+        ] {
             let words = [&["portcullis"], wrong].concat();
             assert!(Arguments::try_parse_from(words).is_err(), "{wrong:?}");
         }

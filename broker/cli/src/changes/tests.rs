@@ -107,7 +107,10 @@ fn what_failed_changed_nothing_and_what_is_uncertain_may_have() {
     assert!(!changes.is_empty());
     let (number, names) = &changes.uncertain[0];
     assert_eq!(*number, 7);
-    assert!(names[0].starts_with("write /w/a: file 0644, 12 bytes"), "{names:?}");
+    assert!(
+        names[0].starts_with("write /w/a: file 0644, 12 bytes"),
+        "{names:?}"
+    );
     assert_eq!(changes.lines().count(), 0);
 }
 

@@ -13,6 +13,7 @@ use crate::worker::{self, Ended, LaunchError, NOT_CONFINED, Running, Worker};
 use portcullis_client::Session;
 use portcullis_protocol::control::{Minted, Over};
 use portcullis_protocol::path::escape;
+use record::Record;
 use rustix::net::Shutdown;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -20,7 +21,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use record::Record;
 use summary::Summary;
 
 /// How long a gate may take to say what its session did.

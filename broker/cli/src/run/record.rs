@@ -80,7 +80,9 @@ impl Record {
         }
         if told.changes.failed > 0 {
             let failed = counted(told.changes.failed, "change");
-            lines.push(format!("{failed} failed after it was begun and changed nothing"));
+            lines.push(format!(
+                "{failed} failed after it was begun and changed nothing"
+            ));
         }
         if told.changes.left > 0 {
             let left = counted(told.changes.left, "temporary file");

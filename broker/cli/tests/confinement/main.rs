@@ -8,8 +8,8 @@
 mod attack;
 mod sys;
 
-use portcullis_client::place::{RuntimeDirectory, WARDEN_LOCK};
 use portcullis_cli::worker::{self, LaunchError, Report, Worker};
+use portcullis_client::place::{RuntimeDirectory, WARDEN_LOCK};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use std::ffi::OsString;
 use std::fs::File;

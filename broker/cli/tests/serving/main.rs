@@ -2,6 +2,7 @@
 //! session, so that the gate beside the executable is any executable file.
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
     reason = "helpers of tests fail the test that calls them"
 )]
 
@@ -68,7 +69,10 @@ fn it_ends_when_it_is_idle_and_removes_its_name() {
     let place = Place::new();
     let mut serving = place.serve(&["--idle", "0"]);
     place.answers();
-    assert!(within(Duration::from_secs(5), || serving.try_wait().unwrap().is_some()));
+    assert!(within(Duration::from_secs(5), || serving
+        .try_wait()
+        .unwrap()
+        .is_some()));
     assert!(serving.wait().unwrap().success());
     assert!(!place.runtime().join(SOCKET_NAME).exists());
 }
@@ -84,7 +88,10 @@ fn it_stays_while_somebody_is_connected() {
     // Its second begins when the last has left.
     std::thread::sleep(Duration::from_millis(500));
     assert!(serving.try_wait().unwrap().is_none());
-    assert!(within(Duration::from_secs(5), || serving.try_wait().unwrap().is_some()));
+    assert!(within(Duration::from_secs(5), || serving
+        .try_wait()
+        .unwrap()
+        .is_some()));
 }
 
 #[test]
@@ -108,15 +115,18 @@ fn what_is_no_socket_is_neither_used_nor_removed() {
     let place = Place::new();
     drop(RuntimeDirectory::open(Some(&place.runtime())).unwrap());
     let path = place.runtime().join(SOCKET_NAME);
-    let link = |path: &std::path::Path| std::os::unix::fs::symlink("/dev/null", path);
-    let file = |path: &std::path::Path| std::fs::write(path, "mine");
-    let makes: [&dyn Fn(&std::path::Path) -> std::io::Result<()>; 2] = [&file, &link];
-    for make in makes {
-        make(&path).unwrap();
+    for what in ["file", "link"] {
+        match what {
+            "file" => std::fs::write(&path, "mine").unwrap(),
+            _ => std::os::unix::fs::symlink("/dev/null", &path).unwrap(),
+        }
         let before = path.symlink_metadata().unwrap().file_type();
         let error = Control::attach_or_start(&place.options()).unwrap_err();
         let said = error.to_string();
-        assert!(said.contains("it is not a socket; nothing was removed"), "{said}");
+        assert!(
+            said.contains("it is not a socket; nothing was removed"),
+            "{said}"
+        );
         assert!(said.contains(SOCKET_NAME), "{said}");
         let served = place.portcullis(&["serve", "--idle", "0"]);
         assert_eq!(served.code, 1);
@@ -185,7 +195,11 @@ fn a_second_one_is_refused_and_says_where_the_first_is() {
     let attached = Control::attach_or_start(&place.options()).unwrap();
     let second = place.portcullis(&["serve"]);
     assert_eq!(second.code, 1);
-    assert!(second.err.contains("another broker serves in"), "{}", second.err);
+    assert!(
+        second.err.contains("another broker serves in"),
+        "{}",
+        second.err
+    );
     // The first one is unharmed.
     let again = Control::attach_or_start(&place.options()).unwrap();
     assert_eq!(again.control.incarnation(), attached.control.incarnation());
@@ -218,7 +232,10 @@ fn a_newer_executable_uses_an_older_one_that_serves_others_until_they_have_left(
     // More of them find it as well: its records cannot be had twice.
     let third = Control::attach_or_start(&place.options()).unwrap();
     assert_eq!(third.control.incarnation(), old.control.incarnation());
-    assert!(old.control.status().is_ok(), "it goes on for those it serves");
+    assert!(
+        old.control.status().is_ok(),
+        "it goes on for those it serves"
+    );
     drop((old, newer, third));
     assert!(within(Duration::from_secs(5), || gone(process)));
     let fresh = Control::attach_or_start(&place.newer()).unwrap();
@@ -242,11 +259,17 @@ fn drained_it_takes_nobody_and_serves_those_it_has() {
     let Err(error) = Control::attach_or_start(&options) else {
         panic!("two have the same records");
     };
-    assert!(matches!(error, AttachOrStartError::NotStarted { .. }), "{error}");
+    assert!(
+        matches!(error, AttachOrStartError::NotStarted { .. }),
+        "{error}"
+    );
     assert!(began.elapsed() < Duration::from_secs(3), "it is bounded");
     assert!(serving.try_wait().unwrap().is_none());
     drop(held);
-    assert!(within(Duration::from_secs(5), || serving.try_wait().unwrap().is_some()));
+    assert!(within(Duration::from_secs(5), || serving
+        .try_wait()
+        .unwrap()
+        .is_some()));
 }
 
 #[test]
@@ -255,7 +278,10 @@ fn told_to_stop_it_ends_at_once() {
     let mut serving = place.serve(&["--idle", "60"]);
     let mut held = place.answers();
     place.signal(&serving, rustix::process::Signal::INT);
-    assert!(within(Duration::from_secs(5), || serving.try_wait().unwrap().is_some()));
+    assert!(within(Duration::from_secs(5), || serving
+        .try_wait()
+        .unwrap()
+        .is_some()));
     assert!(held.status().is_err());
     assert!(!place.runtime().join(SOCKET_NAME).exists());
 }
@@ -283,11 +309,17 @@ fn one_of_another_version_is_left_alone_when_newer_and_replaced_when_older() {
     let mut stranger = roles::stranger(&place.runtime());
     let error = Control::attach_or_start(&place.aged(Duration::from_secs(1000))).unwrap_err();
     let said = error.to_string();
-    assert!(said.contains("newer than this one") && said.contains("--embedded"), "{said}");
+    assert!(
+        said.contains("newer than this one") && said.contains("--embedded"),
+        "{said}"
+    );
     assert!(stranger.try_wait().unwrap().is_none());
     let attached = Control::attach_or_start(&place.newer()).unwrap();
     assert_eq!(attached.how, Attachment::Started);
-    assert!(stranger.wait().unwrap().code().is_none(), "a signal ended it");
+    assert!(
+        stranger.wait().unwrap().code().is_none(),
+        "a signal ended it"
+    );
 }
 
 #[test]
@@ -296,7 +328,10 @@ fn one_that_cannot_start_is_told_with_its_own_words() {
     std::fs::remove_file(place.at("bin/portcullis-gate")).unwrap();
     let error = Control::attach_or_start(&place.options()).unwrap_err();
     let said = error.to_string();
-    assert!(matches!(error, AttachOrStartError::NotStarted { .. }), "{said}");
+    assert!(
+        matches!(error, AttachOrStartError::NotStarted { .. }),
+        "{said}"
+    );
     assert!(said.contains("portcullis-gate"), "{said}");
     let log = std::fs::read_to_string(place.at("home/portcullis/warden.log")).unwrap();
     assert!(log.contains("not serving"), "{log}");
@@ -364,7 +399,12 @@ fn status_says_who_serves() {
 fn records_are_asked_of_the_broker_and_read_without_it() {
     let place = Place::new();
     let nothing = place.portcullis(&["log"]);
-    assert_eq!((nothing.code, nothing.out.lines().count()), (0, 1), "{}", nothing.err);
+    assert_eq!(
+        (nothing.code, nothing.out.lines().count()),
+        (0, 1),
+        "{}",
+        nothing.err
+    );
     let missing = place.portcullis(&["log", "--state", "/no/state"]);
     assert_eq!(missing.code, 1);
     assert!(missing.err.contains("/no/state"), "{}", missing.err);
@@ -397,5 +437,8 @@ fn a_low_limit_on_descriptors_is_refused() {
     let output = shell.stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains("1000 descriptors") && said.contains("4096"), "{said}");
+    assert!(
+        said.contains("1000 descriptors") && said.contains("4096"),
+        "{said}"
+    );
 }

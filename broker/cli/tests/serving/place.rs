@@ -31,8 +31,14 @@ impl Place {
             std::fs::copy(env!("CARGO_BIN_EXE_portcullis"), copy).unwrap();
             std::fs::copy("/bin/true", place.at(bin).join("portcullis-gate")).unwrap();
         }
-        set_age(&place.at("bin/portcullis"), SystemTime::now() - Duration::from_secs(60));
-        set_age(&place.at("newer/portcullis"), SystemTime::now() + Duration::from_secs(60));
+        set_age(
+            &place.at("bin/portcullis"),
+            SystemTime::now() - Duration::from_secs(60),
+        );
+        set_age(
+            &place.at("newer/portcullis"),
+            SystemTime::now() + Duration::from_secs(60),
+        );
         place
     }
 
@@ -156,7 +162,12 @@ pub(crate) fn within(time: Duration, mut holds: impl FnMut() -> bool) -> bool {
 /// Whether a process has ended; one that is not reaped yet has.
 pub(crate) fn gone(process: i32) -> bool {
     match std::fs::read_to_string(format!("/proc/{process}/stat")) {
-        Ok(stat) => stat.rsplit(')').next().unwrap().trim_start().starts_with('Z'),
+        Ok(stat) => stat
+            .rsplit(')')
+            .next()
+            .unwrap()
+            .trim_start()
+            .starts_with('Z'),
         Err(_) => true,
     }
 }

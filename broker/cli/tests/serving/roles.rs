@@ -42,7 +42,10 @@ pub(crate) fn peer(runtime: &Path, confinement: &str) -> String {
         "mount namespace" => {
             let own = again(PEER, &value);
             let mut unshare = Command::new("unshare");
-            unshare.arg("-m").arg(own.get_program()).args(own.get_args());
+            unshare
+                .arg("-m")
+                .arg(own.get_program())
+                .args(own.get_args());
             unshare.env(PEER, &value);
             unshare
         }
@@ -61,7 +64,12 @@ fn said(directory: &str) -> String {
         Err(AttachOrStartError::Refused(error)) => {
             let refusal = error.refusal().unwrap();
             let note = refusal.note.as_ref().unwrap().to_string();
-            let known = ["no_new_privs", "seccomp", "mount namespace", "user namespace"];
+            let known = [
+                "no_new_privs",
+                "seccomp",
+                "mount namespace",
+                "user namespace",
+            ];
             let why = known.into_iter().find(|word| note.contains(word)).unwrap();
             format!("{} {why}", refusal.code.name())
         }
@@ -97,7 +105,10 @@ fn harmless() -> BpfProgram {
 /// A warden that speaks another version, in this runtime directory.
 pub(crate) fn stranger(runtime: &Path) -> Child {
     let value = runtime.to_str().unwrap();
-    let child = again(STRANGER, value).stdout(Stdio::null()).spawn().unwrap();
+    let child = again(STRANGER, value)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     assert!(within(Duration::from_secs(10), || {
         runtime.join(SOCKET_NAME).exists()
     }));
