@@ -33,7 +33,7 @@ pub const ROOTS_MAX: usize = 64;
 /// Grants in one authority.
 pub const GRANTS_MAX: usize = 256;
 /// Denials in one authority, built-in ones included.
-pub const DENIALS_MAX: usize = 256;
+pub const DENIALS_MAX: usize = 512;
 /// Encoded size of one authority, in bytes, so that it and its views fit one frame.
 pub const AUTHORITY_BYTES_MAX: usize = 96 * 1024;
 

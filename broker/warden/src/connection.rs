@@ -319,8 +319,9 @@ impl Connection {
             .map(|parent| self.running(parent))
             .transpose()?;
         let refused = |error: MintError| error.refusal();
-        let composed =
-            mint::compose(order, &self.roots, within.as_ref(), objects).map_err(refused)?;
+        let own = &self.shared.own;
+        let composed = mint::compose(order, &self.roots, within.as_ref(), objects, own);
+        let composed = composed.map_err(refused)?;
         let kept = Arc::new(Kept::of(&composed.authority)?);
         let run_as = mint::run_as(&composed.roots).map_err(refused)?;
         let slots = Arc::clone(&self.shared.slots);

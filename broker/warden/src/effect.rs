@@ -86,7 +86,7 @@ pub(crate) struct Running {
 /// What comes next of an effect by itself.
 pub(crate) enum Next {
     /// Its turn came, or did not in time.
-    Answer(RequestId, Command),
+    Answer(RequestId, Box<Command>),
     /// It holds its locks for too long.
     Overdue,
 }
@@ -177,7 +177,7 @@ impl<'a> Effects<'a> {
             Ok(held) => self.write(begin, held),
             Err(refusal) => Command::NotBegun(refusal),
         };
-        Next::Answer(answer, command)
+        Next::Answer(answer, Box::new(command))
     }
 
     /// Replaces the intent of the effect that is begun, under the same locks.

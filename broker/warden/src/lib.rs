@@ -12,7 +12,7 @@
 //! | `serving`, `listen`, `peer` | the form that listens: who may connect, and when it ends |
 //! | `connection` | one control peer: its roots, its sessions, its orders |
 //! | `root` | sealing a directory from its descriptor |
-//! | `mint`, `overlap`, `builtin` | from an order to an authority |
+//! | `mint`, `overlap`, `builtin`, `own` | from an order to an authority |
 //! | `state` | journal and receipts, in SQLite |
 //! | `locks` | who may change which names, in turn |
 //! | `launch`, `spawn` | starting a caged gate, and the thread that starts gates |
@@ -37,6 +37,7 @@ mod locks;
 mod lookup;
 mod mint;
 mod overlap;
+mod own;
 mod peer;
 mod root;
 mod serving;
@@ -55,7 +56,7 @@ pub use spawn::ExecutableError;
 pub use state::{Records, StateError, StatePlace, usual_state};
 
 use portcullis_transport::{ControlSide, TransportError};
-use shared::{Shared, Terms};
+use shared::{Intake, Shared, Terms};
 use socket::Socket;
 use spawn::{Executable, Spawner};
 use state::State;
@@ -225,7 +226,11 @@ async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<Owne
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
     settle_left(&shared);
     let (stop, stopped) = watch::channel(());
+    let draining = shared.draining();
     while let Some(socket) = connected.recv().await {
+        if *draining.borrow() == Intake::Draining {
+            continue;
+        }
         // A socket that cannot be watched is closed, which its runtime sees.
         if let Ok(socket) = Socket::<ControlSide>::new(socket) {
             tokio::spawn(connection::serve(

@@ -57,12 +57,12 @@ pub(crate) fn settle_left(shared: &Arc<Shared>, left: Vec<OpenIntent>) {
             // Two of them can only want the same where one had given its locks back.
             let held = waiting.until(far()).await.ok();
             let found = open.authority.as_ref().and_then(found_again);
-            let view = found.as_ref().map(|(authority, roots, run_as)| View {
+            let view = found.as_ref().map(|found| View {
                 incarnation: open.incarnation,
                 session: open.number,
-                authority,
-                roots,
-                run_as: *run_as,
+                authority: found.authority,
+                roots: &found.roots,
+                run_as: found.run_as,
             });
             let intent = &open.begin.intent;
             if close(&shared, view, open.id, intent, held).await == Settled::Yes {
@@ -77,13 +77,24 @@ fn far() -> tokio::time::Instant {
     tokio::time::Instant::now() + Duration::from_secs(365 * 24 * 3600)
 }
 
+/// An authority of an earlier life, with its roots.
+struct FoundAgain<'a> {
+    authority: &'a Authority,
+    roots: Vec<Arc<SealedRoot>>,
+    run_as: Option<RunAs>,
+}
+
 /// The roots of an authority of an earlier life, where all are what they were.
-fn found_again(authority: &Authority) -> Option<(&Authority, Vec<Arc<SealedRoot>>, Option<RunAs>)> {
+fn found_again(authority: &Authority) -> Option<FoundAgain<'_>> {
     let again = |root| SealedRoot::again(root).map(Arc::new).ok();
     let roots: Option<Vec<_>> = authority.parts().roots.iter().map(again).collect();
     let roots = roots?;
     let run_as = mint::run_as(&roots).ok()?;
-    Some((authority, roots, run_as))
+    Some(FoundAgain {
+        authority,
+        roots,
+        run_as,
+    })
 }
 
 async fn close(

@@ -24,7 +24,6 @@ use journal::Journal;
 use place::Place;
 use portcullis_protocol::control::{RunId, Witness};
 use portcullis_protocol::ledger::{Begin, Finish, Intent, ReceiptId};
-use portcullis_protocol::view::ObjectId;
 use rusqlite::Connection;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -126,11 +125,6 @@ impl State {
     /// Its directory.
     pub(crate) fn directory(&self) -> &Path {
         self.place.path()
-    }
-
-    /// What no session may reach, under any name: its directory, and the files that hold records.
-    pub(crate) fn objects(&self) -> std::io::Result<Vec<ObjectId>> {
-        self.place.objects()
     }
 
     /// What each gate holds while it lives, so that a successor knows when all are gone.

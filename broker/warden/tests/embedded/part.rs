@@ -4,8 +4,8 @@ use crate::puppet::Puppet;
 use portcullis_protocol::bounded::{Bytes, Text};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
-    CageReport, Command, Duty, Event, Fault, Finished, LANDLOCK_ABI_MIN, NOTES_MAX, RefusalNote,
-    SessionEnd, Setup, Tally,
+    CageReport, Command, Duty, Event, Fault, Finished, Intent, LANDLOCK_ABI_MIN, NOTES_MAX,
+    RefusalNote, SessionEnd, Setup, Tally,
 };
 use portcullis_protocol::limits::PATH_BYTES_MAX;
 use portcullis_protocol::refusal::Code;
@@ -33,29 +33,16 @@ impl Part {
             .unwrap();
         let mut buffer = Buffer::new();
         let packet = self.ledger.receive(&mut buffer).unwrap();
-        let (frame, mut descriptors) = packet.decode().unwrap();
+        let (frame, descriptors) = packet.decode().unwrap();
         let Command::Setup(setup) = frame.message else {
             panic!("no setup came first");
         };
         let request = setup.authority.parts().request.clone();
         if request.as_str() == "puppet-tough" {
-            rustix::process::set_parent_process_death_signal(None).unwrap();
-            std::thread::spawn(|| {
-                std::thread::sleep(Duration::from_millis(1500));
-                std::process::exit(0);
-            });
+            outlive_the_warden();
         }
         if let Duty::Observe(intent) = &setup.duty {
-            match request.as_str() {
-                "puppet-blind" => return,
-                "puppet-mute" => {
-                    self.say(&Event::Ready(cage(&setup)));
-                    forever()
-                }
-                _ => {}
-            }
-            self.say(&Event::Ready(cage(&setup)));
-            return Puppet::new(&self, descriptors).observe(intent);
+            return self.observe(request.as_str(), &setup, intent, descriptors);
         }
         let mut whole = cage(&setup);
         match request.as_str() {
@@ -75,11 +62,16 @@ impl Part {
             _ => {}
         }
         self.say(&Event::Ready(whole.clone()));
-        match request.as_str() {
-            "whole" => self.serve(&descriptors),
-            puppet if puppet.starts_with("puppet") => {
-                Puppet::new(&self, std::mem::take(&mut descriptors)).obey(&mut buffer);
-            }
+        if request.as_str().starts_with("puppet") {
+            return Puppet::new(&self, descriptors).obey(&mut buffer);
+        }
+        self.play_on(request.as_str(), &descriptors, whole);
+    }
+
+    /// What it does once it is taken for caged.
+    fn play_on(&self, request: &str, descriptors: &[OwnedFd], whole: CageReport) {
+        match request {
+            "whole" => self.serve(descriptors),
             "garbage" => {
                 rustix::net::send(&self.ledger, b"garbage", rustix::net::SendFlags::empty())
                     .unwrap();
@@ -110,6 +102,18 @@ impl Part {
         }
     }
 
+    /// The part of an observer.
+    fn observe(&self, request: &str, setup: &Setup, intent: &Intent, held: Vec<OwnedFd>) {
+        if request == "puppet-blind" {
+            return;
+        }
+        self.say(&Event::Ready(cage(setup)));
+        if request == "puppet-mute" {
+            forever();
+        }
+        Puppet::new(self, held).observe(intent);
+    }
+
     /// Waits until the worker closes.
     fn serve(&self, descriptors: &[OwnedFd]) {
         self.say(&note(b"seen"));
@@ -135,6 +139,15 @@ impl Part {
         let (frame, _) = packet.decode().unwrap();
         (frame.id, frame.message)
     }
+}
+
+/// Does not die with its warden, but a while later.
+fn outlive_the_warden() {
+    rustix::process::set_parent_process_death_signal(None).unwrap();
+    std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_millis(1500));
+        std::process::exit(0);
+    });
 }
 
 fn look() -> String {
