@@ -115,7 +115,7 @@ pub fn refusal(refusal: &Refusal) -> Value {
         "verb": refusal.verb.map(|verb| verb.name()),
         "rule": refusal.rule.as_ref().map(rule),
         "note": refusal.note.as_ref().map(|note| note.as_str()),
-        "current": refusal.current.as_ref().map(stamp::show),
+        "current": refusal.current.as_deref().map(stamp::show),
     }));
     if let Some(name) = &refusal.object {
         put_name(&mut fields, "object", name.as_slice());

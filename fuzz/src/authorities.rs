@@ -30,6 +30,12 @@ pub fn location(u: &mut Unstructured<'_>) -> Result<RelPath> {
     Ok(RelPath::parse(text.as_bytes()).unwrap_or_default())
 }
 
+/// Any set of verbs.
+fn verbs(u: &mut Unstructured<'_>) -> Result<VerbSet> {
+    let bits = u.int_in_range(0..=u32::from(VerbSet::ALL))?;
+    Ok(VerbSet::try_from(bits).unwrap_or(VerbSet::NONE))
+}
+
 /// A denial of a pattern or of an object.
 pub fn denial(u: &mut Unstructured<'_>) -> Result<Denial> {
     let target = if u.ratio(1, 8)? {
@@ -54,7 +60,7 @@ pub fn denial(u: &mut Unstructured<'_>) -> Result<Denial> {
             name: Text::new(u.choose(&["r", "s"])?.to_string()).unwrap_or_default(),
             reason: Text::new(u.choose(&["x", "y"])?.to_string()).unwrap_or_default(),
         },
-        verbs: VerbSet::try_from(u.int_in_range(0..=31)?).unwrap_or(VerbSet::NONE),
+        verbs: verbs(u)?,
         target,
         effect: *u.choose(&[Effect::Deny, Effect::Hide])?,
     })
@@ -92,7 +98,7 @@ pub fn small(u: &mut Unstructured<'_>) -> Result<Authority> {
         grants.push(Grant {
             root: RootIndex(u.int_in_range(0..=2)?),
             prefix: path(u)?,
-            verbs: VerbSet::try_from(u.int_in_range(0..=31)?).unwrap_or(VerbSet::NONE),
+            verbs: verbs(u)?,
         });
     }
     grants.retain(|grant| usize::from(grant.root.0) < roots.len());

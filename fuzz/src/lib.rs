@@ -2,3 +2,4 @@
 
 pub mod authorities;
 pub mod frames;
+pub mod words;

@@ -1,9 +1,10 @@
 //! Byte strings and texts that cannot be longer than their type says.
 
 use crate::path::is_invisible;
-use serde::de::{Error as _, Visitor};
+use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use std::marker::PhantomData;
 
 /// A value was longer than its type allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -169,12 +170,7 @@ impl<const MAX: usize> From<Text<MAX>> for String {
 }
 
 /// At most `MAX` items.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "Vec<T>", into = "Vec<T>")]
-#[serde(bound(
-    serialize = "T: Serialize + Clone",
-    deserialize = "T: Deserialize<'de>"
-))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Few<T, const MAX: usize>(Vec<T>);
 
 impl<T, const MAX: usize> Few<T, MAX> {
@@ -214,6 +210,42 @@ pub struct TooMany {
     pub items: usize,
     /// How many there may be.
     pub max: usize,
+}
+
+impl<T: Serialize, const MAX: usize> Serialize for Few<T, MAX> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Few<T, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(FewVisitor(PhantomData))
+    }
+}
+
+/// Visits a list and stops at the first item too many, so that memory is bounded by `MAX` items
+/// and not by what fits a frame. A length that lies costs room for `MAX` items at most, once: the
+/// body ends in that list.
+struct FewVisitor<T, const MAX: usize>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for FewVisitor<T, MAX> {
+    type Value = Few<T, MAX>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at most {MAX} items")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Few<T, MAX>, A::Error> {
+        let mut items = Vec::with_capacity(list.size_hint().unwrap_or(0).min(MAX));
+        while let Some(item) = list.next_element()? {
+            if items.len() == MAX {
+                return Err(A::Error::invalid_length(MAX + 1, &self));
+            }
+            items.push(item);
+        }
+        Ok(Few(items))
+    }
 }
 
 impl<T, const MAX: usize> TryFrom<Vec<T>> for Few<T, MAX> {

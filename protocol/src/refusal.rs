@@ -304,7 +304,7 @@ pub struct Refusal {
     /// What a program cannot know from the code, such as which construct of a pattern is wrong.
     pub note: Option<Text<REASON_BYTES_MAX>>,
     /// The version of the object now, when the request expected another.
-    pub current: Option<Stamp>,
+    pub current: Option<Box<Stamp>>,
 }
 
 impl Refusal {
@@ -344,7 +344,7 @@ impl Refusal {
     /// The same, with the version the object has now.
     #[must_use]
     pub fn finding(mut self, current: Stamp) -> Self {
-        self.current = Some(current);
+        self.current = Some(Box::new(current));
         self
     }
 
@@ -356,12 +356,30 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// The same line without its first words, for an effect that was begun and is not done: there
+    /// the outcome says what changed.
+    pub const fn cause(&self) -> Cause<'_> {
+        Cause(self)
+    }
+}
+
 impl fmt::Display for Refusal {
     /// One line for a person: whether anything changed, what was refused, on which object, by
     /// which rule, and what would allow it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nothing was changed: ")?;
-        match (self.verb, &self.object) {
+        write!(f, "nothing was changed: {}", self.cause())
+    }
+}
+
+/// Shows a refusal without saying that nothing was changed. See [`Refusal::cause`].
+#[derive(Debug, Clone, Copy)]
+pub struct Cause<'a>(&'a Refusal);
+
+impl fmt::Display for Cause<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(refusal) = self;
+        match (refusal.verb, &refusal.object) {
             (Some(verb), Some(object)) => {
                 write!(f, "{verb} `{}` refused: ", escape(object.as_slice()))?;
             }
@@ -369,14 +387,14 @@ impl fmt::Display for Refusal {
             (None, Some(object)) => write!(f, "`{}` refused: ", escape(object.as_slice()))?,
             (None, None) => {}
         }
-        f.write_str(self.code.said())?;
-        if let Some(rule) = &self.rule {
+        f.write_str(refusal.code.said())?;
+        if let Some(rule) = &refusal.rule {
             write!(f, " (rule {}: {})", rule.name, rule.reason)?;
         }
-        if let Some(note) = &self.note {
+        if let Some(note) = &refusal.note {
             write!(f, " ({note})")?;
         }
-        if let Some(remedy) = self.code.remedy() {
+        if let Some(remedy) = refusal.code.remedy() {
             write!(f, "; {remedy}")?;
         }
         Ok(())

@@ -4,8 +4,14 @@
     reason = "a test fails by panicking, its helpers too"
 )]
 
+#[path = "codec/arbitrary.rs"]
+mod arbitrary;
+#[path = "codec/bounds.rs"]
+mod bounds;
 #[path = "codec/memory.rs"]
 mod memory;
+#[path = "codec/records.rs"]
+mod records;
 mod sys;
 
 use portcullis_protocol::bounded::Bytes;
@@ -176,16 +182,19 @@ fn no_byte_of_a_frame_is_ignored() {
     }
 }
 
-/// Ping, pong and read parts.
+/// Ping, pong, read parts, what brings content for a change, and what shows a difference.
 fn carries_content(direction: &Direction, packet: &[u8]) -> bool {
     let code = u16::from_le_bytes([packet[2], packet[3]]);
-    matches!((direction.name, code), ("request", 9) | ("reply", 4 | 9))
+    matches!(
+        (direction.name, code),
+        ("request", 9..=11) | ("reply", 4 | 9 | 11) | ("answer", 9) | ("event", 7)
+    )
 }
 
 #[test]
 fn an_unknown_code_is_told_with_its_request() {
     for direction in &ALL {
-        for code in [11, 0x0100, u16::MAX] {
+        for code in [14, 0x0100, u16::MAX] {
             let unknown = DecodeError::UnknownCode {
                 id: RequestId(9),
                 code,
@@ -305,7 +314,10 @@ fn a_path_on_the_wire_is_plain() {
                 | Reply::Done(_)
                 | Reply::Why(_)
                 | Reply::Pong(_)
-                | Reply::Closing(_) => None,
+                | Reply::Closing(_)
+                | Reply::Planned(_)
+                | Reply::Changed(_)
+                | Reply::Uploaded(_) => None,
             })
             .expect("a golden read part has a head");
         let path: Bytes<255> = Bytes::new(path).unwrap();
@@ -342,7 +354,7 @@ proptest! {
 
     #[test]
     fn any_bytes_give_a_frame_or_an_error(
-        bytes in prop::collection::vec(any::<u8>(), 0..512), code in 0_u16..12
+        bytes in prop::collection::vec(any::<u8>(), 0..512), code in 0_u16..15
     ) {
         for direction in &ALL {
             drop((direction.reencode)(&bytes));

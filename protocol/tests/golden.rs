@@ -7,8 +7,14 @@
     reason = "a test fails by panicking, its helpers too"
 )]
 
+#[path = "golden/changes.rs"]
+mod changes;
 #[path = "golden/document.rs"]
 mod document;
+#[path = "golden/effects.rs"]
+mod effects;
+#[path = "golden/fields.rs"]
+mod fields;
 #[path = "golden/replies.rs"]
 mod replies;
 #[path = "golden/requests.rs"]

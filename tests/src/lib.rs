@@ -115,11 +115,10 @@ impl World {
     pub fn session_with(&mut self, change: impl FnOnce(MintOrder, RootId) -> MintOrder) -> Opened {
         let inside = self.inside();
         let root = self.seal(&inside, "workspace");
-        let order = MintOrder::new("tester").root(root, None).grant(
-            root,
-            RelPath::root(),
-            VerbSet::READING,
-        );
+        let order =
+            MintOrder::new("tester")
+                .root(root, None)
+                .grant(root, RelPath::root(), VerbSet::ALL);
         let (minted, session) = self.control.mint(&change(order, root)).unwrap();
         Opened {
             session,
@@ -136,6 +135,19 @@ impl World {
             .unwrap()
             .root
     }
+}
+
+/// A further name of `gate` in `directory`, by which it knows that the `nth` file system call of
+/// its effects is to meet `what`. See `own-gate`. The directory must be on the gate's file system.
+pub fn faulty(gate: &Path, directory: &Path, nth: u32, what: &str) -> PathBuf {
+    let name = directory.join(format!("fault.{nth}.{what}"));
+    if !name.exists() {
+        // A link where it can be, else a copy: both are the same program under another name.
+        if std::fs::hard_link(gate, &name).is_err() {
+            std::fs::copy(gate, &name).unwrap();
+        }
+    }
+    name
 }
 
 /// A pattern that matches at any depth.

@@ -175,9 +175,13 @@ impl Server {
                     self.search(id, ask.selector.path.as_slice(), &pattern)
                 }
                 Request::Cancel(_) => Ok(()),
-                Request::Whoami(_) | Request::Why(_) | Request::Ping(_) => {
-                    Err(Code::UnsupportedVerb)
-                }
+                // Changes have a naive server of their own.
+                Request::Whoami(_)
+                | Request::Why(_)
+                | Request::Ping(_)
+                | Request::Change(_)
+                | Request::Upload(_)
+                | Request::DropUpload(_) => Err(Code::UnsupportedVerb),
             };
             if let Err(code) = answered {
                 self.reply(id, &Reply::Refused(Refusal::new(code)), &[]);

@@ -1,22 +1,23 @@
 //! What the session did, counted from several threads, and the refusals told to the warden.
 
-use portcullis_protocol::frame::RequestId;
+use crate::ledger::Ledger;
 use portcullis_protocol::ledger::{Event, Finished, NOTES_MAX, RefusalNote, SessionEnd, Tally};
 use portcullis_protocol::refusal::Refusal;
-use portcullis_transport::{Endpoint, GateSide, TransportError};
-use std::sync::Mutex;
+use portcullis_transport::TransportError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// The gate's side of the ledger with the session's counts.
 #[derive(Debug)]
 pub(crate) struct Counters {
-    ledger: Endpoint<GateSide>,
+    ledger: Arc<Ledger>,
     notes: Mutex<usize>,
     requests: AtomicU64,
     stats: AtomicU64,
     reads: AtomicU64,
     lists: AtomicU64,
     searches: AtomicU64,
+    changes: AtomicU64,
     refused: AtomicU64,
     bytes: AtomicU64,
     stalled: AtomicBool,
@@ -29,11 +30,12 @@ pub(crate) enum Counted {
     Read,
     List,
     Search,
+    Change,
     Other,
 }
 
 impl Counters {
-    pub(crate) fn new(ledger: Endpoint<GateSide>) -> Self {
+    pub(crate) fn new(ledger: Arc<Ledger>) -> Self {
         Self {
             ledger,
             notes: Mutex::new(0),
@@ -42,10 +44,16 @@ impl Counters {
             reads: AtomicU64::new(0),
             lists: AtomicU64::new(0),
             searches: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             stalled: AtomicBool::new(false),
         }
+    }
+
+    /// The ledger that refusals are told on.
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     pub(crate) fn request(&self, counted: Counted) {
@@ -55,6 +63,7 @@ impl Counters {
             Counted::Read => &self.reads,
             Counted::List => &self.lists,
             Counted::Search => &self.searches,
+            Counted::Change => &self.changes,
             Counted::Other => return,
         };
         of_verb.fetch_add(1, Ordering::Relaxed);
@@ -92,7 +101,7 @@ impl Counters {
             code: refusal.code,
             rule: refusal.rule.as_ref().map(|rule| rule.name.clone()),
         };
-        self.tell(&Event::Refused(note)).unwrap_or_default();
+        self.ledger.tell(&Event::Refused(note)).unwrap_or_default();
     }
 
     /// Tells the warden how the session ended; the last message.
@@ -104,14 +113,10 @@ impl Counters {
             reads: count(&self.reads),
             lists: count(&self.lists),
             searches: count(&self.searches),
+            changes: count(&self.changes),
             refused: count(&self.refused),
             bytes: count(&self.bytes),
         };
-        self.tell(&Event::Finished(Finished { tally, end }))
-    }
-
-    fn tell(&self, event: &Event) -> Result<(), TransportError> {
-        self.ledger
-            .send(&mut Vec::new(), RequestId::NONE, event, &[])
+        self.ledger.tell(&Event::Finished(Finished { tally, end }))
     }
 }

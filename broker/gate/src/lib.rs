@@ -10,15 +10,22 @@ pub mod sys;
 
 mod admit;
 mod bind;
+mod confirm;
 mod counters;
+mod errors;
 mod execute;
+mod ledger;
 mod main_loop;
+mod observation;
+mod observe;
 mod outlet;
 mod pipeline;
+mod plan;
 mod resolve;
 mod serve;
 mod session;
 mod streams;
 mod suggest;
+mod uploads;
 
 pub use main_loop::main;

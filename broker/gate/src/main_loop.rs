@@ -1,17 +1,19 @@
 //! The life of a gate: set up, caged, serving, over.
 
-use crate::cage::{self, CageError};
+use crate::cage::{self, CageError, Caged, Subtree};
 use crate::counters::Counters;
+use crate::ledger::Ledger;
+use crate::observe::observe;
 use crate::serve::serve;
 use crate::session::{Session, SetupError};
 use crate::sys;
 use portcullis_protocol::bounded::Text;
 use portcullis_protocol::frame::RequestId;
-use portcullis_protocol::ledger::{Command, Event, Fault};
+use portcullis_protocol::ledger::{Command, Duty, Event, Fault, Intent};
 use portcullis_protocol::refusal::Code;
 use portcullis_transport::{Buffer, Endpoint, GateSide, SessionSide, TransportError};
 use rustix::io::FdFlags;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,66 +87,106 @@ fn run(ledger: Endpoint<GateSide>) -> Result<(), ()> {
     if ledger.set_send_deadline(LEDGER_DEADLINE).is_err() {
         return Err(());
     }
-    let (session, endpoint) = match set_up(&ledger, &mut buffer) {
+    let Ready {
+        session,
+        duty,
+        _alive,
+    } = match set_up(&ledger, &mut buffer) {
         Ok(ready) => ready,
         Err(error) => {
             fault(&ledger, error);
             return Err(());
         }
     };
-    let subtrees = match session.subtrees() {
-        Ok(subtrees) => subtrees,
-        Err(error) => {
-            fault(&ledger, error.into());
-            return Err(());
-        }
-    };
-    let caged = match cage::close(&subtrees) {
+    let caged = match enter_cage(&session, &duty) {
         Ok(caged) => caged,
         Err(error) => {
-            fault(&ledger, error.into());
+            fault(&ledger, error);
             return Err(());
         }
     };
-    drop(subtrees);
     sys::cage::give_memory_back();
     let ready = Event::Ready(caged.report().clone());
+    let ledger = Arc::new(Ledger::new(ledger));
     ledger
-        .send(&mut Vec::new(), RequestId::NONE, &ready, &[])
+        .tell(&ready)
         .map_err(GateError::Warden)
         .map_err(|_| ())?;
-    let counters = Arc::new(Counters::new(ledger));
-    let end = serve(&caged, session, endpoint, &counters, &mut buffer);
-    counters.finish(end).map_err(|_| ())
+    match duty {
+        Task::Serve(endpoint) => {
+            let counters = Arc::new(Counters::new(Arc::clone(&ledger)));
+            let end = serve(&caged, session, endpoint, &counters, &mut buffer);
+            counters.finish(end).map_err(|_| ())
+        }
+        Task::Observe(intent) => {
+            let seen = observe(&caged, &session, &intent);
+            ledger.tell(&Event::Seen(seen)).map_err(|_| ())
+        }
+    }
+}
+
+/// What a gate is set up for.
+enum Task {
+    Serve(Endpoint<SessionSide>),
+    Observe(Intent),
+}
+
+/// A gate that was told what to be.
+struct Ready {
+    session: Session,
+    duty: Task,
+    /// Open as long as this gate lives: a later warden waits until nobody holds its lock.
+    _alive: OwnedFd,
+}
+
+/// Closes the cage. One that only looks gets no right to change anything.
+fn enter_cage(session: &Session, duty: &Task) -> Result<Caged, GateError> {
+    let mut subtrees = session.subtrees()?;
+    match duty {
+        Task::Serve(_) => {}
+        Task::Observe(_) => subtrees.iter_mut().for_each(Subtree::only_read),
+    }
+    Ok(cage::close(&subtrees)?)
 }
 
 /// Takes the setup from the warden and becomes the roots' owner.
-fn set_up(
-    ledger: &Endpoint<GateSide>,
-    buffer: &mut Buffer,
-) -> Result<(Session, Endpoint<SessionSide>), GateError> {
+fn set_up(ledger: &Endpoint<GateSide>, buffer: &mut Buffer) -> Result<Ready, GateError> {
     // Descriptors 0, 1 and 2 were for starting; nothing is inherited beside them.
     let packet = ledger.receive(buffer).map_err(GateError::Setup)?;
     let (frame, mut descriptors) = packet.decode().map_err(|_| GateError::Malformed)?;
-    let Command::Setup(setup) = frame.message;
-    if descriptors.is_empty() {
+    let Command::Setup(setup) = frame.message else {
         return Err(GateError::Malformed);
-    }
+    };
     for descriptor in &descriptors {
         rustix::io::fcntl_setfd(descriptor, FdFlags::CLOEXEC).map_err(|errno| CageError::Step {
             step: "close-on-exec",
             errno,
         })?;
     }
-    let socket = descriptors.remove(0);
+    let alive = descriptors.pop().ok_or(GateError::Malformed)?;
+    let socket = match setup.duty {
+        Duty::Serve if descriptors.is_empty() => return Err(GateError::Malformed),
+        Duty::Serve => Some(descriptors.remove(0)),
+        Duty::Observe(_) => None,
+    };
     if let Some(run_as) = setup.run_as {
         cage::become_user(run_as)?;
     }
     let deadline = Duration::from_millis(setup.limits.send_deadline_ms.into());
-    let session = Session::new(setup, descriptors)?;
-    let endpoint = Endpoint::new(socket).map_err(GateError::Socket)?;
-    endpoint
-        .set_send_deadline(deadline)
-        .map_err(GateError::Socket)?;
-    Ok((session, endpoint))
+    let duty = match (setup.duty.clone(), socket) {
+        (Duty::Observe(intent), _) => Task::Observe(intent),
+        (Duty::Serve, Some(socket)) => {
+            let endpoint = Endpoint::new(socket).map_err(GateError::Socket)?;
+            endpoint
+                .set_send_deadline(deadline)
+                .map_err(GateError::Socket)?;
+            Task::Serve(endpoint)
+        }
+        (Duty::Serve, None) => return Err(GateError::Malformed),
+    };
+    Ok(Ready {
+        session: Session::new(setup, descriptors)?,
+        duty,
+        _alive: alive,
+    })
 }

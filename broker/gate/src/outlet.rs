@@ -2,8 +2,9 @@
 
 use crate::counters::Counters;
 use portcullis_protocol::frame::RequestId;
+use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{More, Reply};
+use portcullis_protocol::session::{Changed, More, Reply};
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,6 +74,22 @@ impl Outlet {
             }
             Err(error) => Err(self.lost(&error)),
         }
+    }
+
+    /// Sends the end of an effect, with its receipt.
+    pub(crate) fn changed(&mut self, receipt: ReceiptId, finish: Finish) -> Result<(), Gone> {
+        if let Some(refusal) = &finish.refusal {
+            self.counters.refusal(refusal);
+        }
+        let changed = Changed {
+            receipt,
+            outcome: finish.outcome,
+            guarantee: finish.guarantee,
+            touched: finish.touched,
+            refusal: finish.refusal,
+            left: finish.left,
+        };
+        self.send(&Reply::Changed(changed), &[])
     }
 
     /// Counts content that is sent inside a reply instead of behind it.
@@ -151,6 +168,9 @@ const fn is_last(reply: &Reply) -> bool {
         | Reply::Stat(_)
         | Reply::Done(_)
         | Reply::Why(_)
-        | Reply::Pong(_) => true,
+        | Reply::Pong(_)
+        | Reply::Planned(_)
+        | Reply::Changed(_)
+        | Reply::Uploaded(_) => true,
     }
 }

@@ -1,23 +1,29 @@
 //! One request, from what the worker wrote to what it is answered:
 //!
 //! ```text
-//! decode → admit → resolve → bind → execute → encode
+//! decode → admit → resolve → bind → execute → encode                              what shows
 //! Request  Admitted Pinned   Bound  Reply     Outlet
+//!
+//! decode → admit → resolve → plan → [begin] → confirm → execute → [finish] → encode   what changes
+//! Request  Admitted Place    Plan   Begun     Confirmed Ended     Receipt    Outlet
 //! ```
 //!
-//! Each stage consumes the last one's value, and only that stage can make its own. Every failure
-//! here is a refusal: nothing happened. Nothing of this version changes a file, so there is no
-//! `begin`, `confirm` or `finish` yet; they will stand around `execute`.
+//! Each stage consumes the last one's value, and only that stage can make its own. Before `begin`
+//! every failure is a refusal: nothing happened. From `begin` on every answer is a receipt.
 
 use crate::admit::admit;
 use crate::bind::{Bound, bind};
-use crate::execute;
+use crate::confirm::{Confirmed, Unconfirmed, confirm};
+use crate::execute::{self, Ended};
+use crate::ledger::{Begun, Broken, Ledger};
 use crate::outlet::{Gone, Outlet};
-use crate::resolve::resolve;
+use crate::plan::{Order, Plan, plan};
+use crate::resolve::{Missing, find, resolve};
 use crate::session::Session;
 use crate::suggest::suggest;
-use portcullis_protocol::refusal::Refusal;
-use portcullis_protocol::session::{Links, Read, Reply, Request, Selector};
+use crate::uploads::Uploads;
+use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::session::{Deed, Links, Read, Reply, Request, Selector, Upload, Uploaded};
 use portcullis_protocol::verb::Verb;
 
 /// Answers one decoded request. Hello, ping and cancel belong to the conversation and are
@@ -54,12 +60,146 @@ pub(crate) fn answer(
             Ok(bound) => return execute::search(session, bound, ask, outlet),
             Err(refusal) => Err(refusal),
         },
-        Request::Hello(_) | Request::Ping(_) | Request::Cancel(_) => Ok(None),
+        Request::Hello(_)
+        | Request::Ping(_)
+        | Request::Cancel(_)
+        // Answered by `change` and `upload`, one at a time.
+        | Request::Change(_)
+        | Request::Upload(_)
+        | Request::DropUpload(_) => Ok(None),
     };
     match outcome {
         Ok(Some(reply)) => outlet.send(&reply, &[]),
         Ok(None) => Ok(()),
         Err(refusal) => outlet.refuse(&refusal),
+    }
+}
+
+/// Times an effect starts anew when the tree moved between its plan and its locks. Each time it
+/// was begun has a receipt of its own.
+const TRIES_MAX: u32 = 64;
+
+/// Whether an effect was begun, so that uploads it takes cannot be taken again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Used {
+    No,
+    Yes,
+}
+
+/// Answers a change set.
+pub(crate) fn change(
+    session: &Session,
+    ledger: &Ledger,
+    uploads: &Uploads,
+    order: Order<'_>,
+    outlet: &mut Outlet,
+) -> Result<Used, Gone> {
+    let unused = |()| Used::No;
+    let mut tries = 0;
+    loop {
+        let plan = match plan(session, uploads, order) {
+            Ok(plan) => plan,
+            Err(refusal) => return outlet.refuse(&refusal).map(unused),
+        };
+        match order.set.deed {
+            Deed::DryRun => return dry_run(&plan, outlet).map(unused),
+            Deed::Commit => {}
+        }
+        let begun = match plan.intent().and_then(|i| ledger.begin(plan.tree, &i)) {
+            Ok(begun) => begun,
+            Err(refusal) => return outlet.refuse(&refusal).map(unused),
+        };
+        let again = || self::plan(session, uploads, order);
+        let ended = match confirmed(session, ledger, &begun, plan, again) {
+            Ok(confirmed) => execute::apply(session, ledger, &begun, confirmed),
+            Err(ended) => *ended,
+        };
+        tries += 1;
+        let moved = ended.is_contended();
+        let Ended { finish, diff } = ended;
+        let receipt = ledger
+            .finish(begun, finish.clone(), diff.bytes())
+            .map_err(|Broken| Gone)?;
+        if !(moved && tries < TRIES_MAX) {
+            return outlet.changed(receipt, finish).map(|()| Used::Yes);
+        }
+    }
+}
+
+/// Confirms a plan under its locks. Where the tree moved but the request still holds, a new plan
+/// with the same locks takes its place, and its intent that of the old one.
+fn confirmed(
+    session: &Session,
+    ledger: &Ledger,
+    begun: &Begun,
+    plan: Plan,
+    again: impl Fn() -> Result<Plan, Refusal>,
+) -> Result<Confirmed, Box<Ended>> {
+    // What an end that is not made tells of: the names, and that they are as they were.
+    let announced = plan.outline();
+    let unmade = |refusal| Box::new(Ended::unmade(&announced, refusal));
+    match confirm(session, begun, plan) {
+        Ok(confirmed) => return Ok(confirmed),
+        Err(Unconfirmed::Refused(refusal)) => return Err(unmade(refusal)),
+        Err(Unconfirmed::Moved) => {}
+    }
+    let plan = again().map_err(unmade)?;
+    let contended = || Refusal::new(Code::Contended).of(plan.verb());
+    if !plan.has_locks_of(&announced) {
+        return Err(unmade(contended()));
+    }
+    let intent = plan.intent().map_err(unmade)?;
+    ledger.amend(begun, &intent).map_err(unmade)?;
+    let contended = contended();
+    match confirm(session, begun, plan) {
+        Ok(confirmed) => Ok(confirmed),
+        Err(Unconfirmed::Refused(refusal)) => Err(unmade(refusal)),
+        // Somebody outside the broker keeps changing it.
+        Err(Unconfirmed::Moved) => Err(unmade(contended)),
+    }
+}
+
+fn dry_run(plan: &Plan, outlet: &mut Outlet) -> Result<(), Gone> {
+    match plan.planned() {
+        Ok(planned) => outlet.send(&Reply::Planned(planned), plan.diff.bytes()),
+        Err(refusal) => outlet.refuse(&refusal),
+    }
+}
+
+/// Keeps a part of an upload. `part` came behind it.
+pub(crate) fn upload(
+    session: &Session,
+    uploads: &mut Uploads,
+    ask: &Upload,
+    part: &[u8],
+    outlet: &mut Outlet,
+) -> Result<(), Gone> {
+    let refuse = |code| {
+        Refusal::new(code)
+            .of(Verb::Write)
+            .on(ask.selector.path.as_slice())
+    };
+    if ask.offset == 0 {
+        let begun = admit(session, Verb::Write, &ask.selector, Links::Follow)
+            .and_then(|admitted| find(session, admitted, Missing::Parents))
+            .and_then(|place| {
+                uploads
+                    .start(ask.upload, &place.directory)
+                    .map_err(|why| refuse(why.code()))
+            });
+        if let Err(refusal) = begun {
+            return outlet.refuse(&refusal);
+        }
+    }
+    match uploads.add(ask.upload, ask.offset, part) {
+        Ok(bytes) => outlet.send(
+            &Reply::Uploaded(Uploaded {
+                upload: ask.upload,
+                bytes,
+            }),
+            &[],
+        ),
+        Err(why) => outlet.refuse(&refuse(why.code())),
     }
 }
 

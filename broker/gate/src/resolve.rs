@@ -7,11 +7,15 @@
 //! is judged, the links' own names too.
 
 mod canonical;
+mod place;
+
+pub(crate) use place::{Directory, Held, Missing, Place, find, look_again};
 
 use crate::admit::{Admitted, AdmittedParts};
 use crate::policy::Judgement;
 use crate::session::{Opening, Session};
 use crate::sys::open::{self, Purpose};
+use portcullis_protocol::ledger::Temporary;
 use portcullis_protocol::limits::RESOLVE_TRIES_MAX;
 use portcullis_protocol::path::{NameError, RelPath, Step, Want};
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -66,6 +70,9 @@ impl Pinned {
     }
 }
 
+/// Why a name of the broker's own temporaries is refused.
+const RESERVED: &str = "names of this form are the broker's own, for what is half done";
+
 /// What stopped one attempt.
 enum Stop {
     /// A refusal, final.
@@ -102,8 +109,8 @@ pub(crate) fn resolve(session: &Session, admitted: Admitted<'_>) -> Result<Pinne
                 asked.permit(&path)?;
                 path
             }
-            None => match canonical::canonical(&asked) {
-                Ok(path) => path,
+            None => match canonical::canonical(&asked, Missing::Refused) {
+                Ok(found) => found.path,
                 Err(Stop::Refused(refusal)) => return Err(refusal),
                 Err(Stop::Link | Stop::Moved) => continue,
             },
@@ -179,6 +186,9 @@ impl Asked<'_> {
     }
 
     fn judge(&self, path: &RelPath) -> Result<(), Refusal> {
+        if path.names().any(Temporary::is_one) {
+            return Err(self.refuse(Code::InvalidName).noting(RESERVED));
+        }
         self.decide(
             self.session
                 .policy
@@ -196,8 +206,13 @@ impl Asked<'_> {
 
     fn purpose(&self) -> Purpose {
         match (self.parts.verb, self.parts.links) {
-            (Verb::Stat, Links::Keep) => Purpose::LookAtLink,
-            (Verb::Stat, Links::Follow) => Purpose::Look,
+            (Verb::Stat, Links::Keep)
+            | (Verb::Move | Verb::Delete | Verb::DeleteTree | Verb::Mkdir | Verb::Link, _) => {
+                Purpose::LookAtLink
+            }
+            (Verb::Stat, Links::Follow) | (Verb::Write | Verb::Edit | Verb::Chmod, _) => {
+                Purpose::Look
+            }
             (Verb::Read | Verb::Search, _) => Purpose::Content,
             (Verb::List | Verb::Glob, _) => Purpose::Entries,
         }
@@ -289,6 +304,7 @@ impl Asked<'_> {
             Errno::XDEV => Code::MountCrossing,
             Errno::ACCESS | Errno::PERM => Code::Permission,
             Errno::NAMETOOLONG => Code::NameTooLong,
+            Errno::ROFS => Code::ReadOnly,
             Errno::NXIO | Errno::NODEV => Code::NotRegular,
             Errno::MFILE | Errno::NFILE | Errno::NOMEM => Code::Exhausted,
             _ => Code::Io,

@@ -3,14 +3,20 @@
 use crate::cage::Caged;
 use crate::counters::{Counted, Counters};
 use crate::outlet::{Gone, Outlet, Running};
-use crate::pipeline;
+use crate::pipeline::{self, Used};
+use crate::plan::Order;
 use crate::session::Session;
 use crate::streams::{Streams, Work};
+use crate::sys;
+use crate::uploads::Uploads;
 use portcullis_protocol::VERSION;
 use portcullis_protocol::frame::{DecodeError, RequestId};
 use portcullis_protocol::ledger::SessionEnd;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Closing, Hello, Limits, Ping, Read, Reply, Request, Welcome};
+use portcullis_protocol::session::{
+    Change, ChangeSet, Closing, Hello, Limits, Ping, Read, Reply, Request, Source, UploadId,
+    Uploaded, Welcome,
+};
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use std::sync::Arc;
 
@@ -48,6 +54,7 @@ pub(crate) fn serve(
         session,
         endpoint: Arc::clone(&endpoint),
         counters: Arc::clone(counters),
+        uploads: Uploads::default(),
         greeted: Greeted::No,
     };
     loop {
@@ -82,6 +89,7 @@ struct Conversation {
     outlet: Outlet,
     streams: Streams,
     running: Running,
+    uploads: Uploads,
     greeted: Greeted,
 }
 
@@ -122,16 +130,34 @@ impl Conversation {
                 self.streams.cancel(RequestId(cancel.request));
                 Ok(Next::Go)
             }
-            (Greeted::Yes, request) => self.admit_request(frame.id, request),
+            (Greeted::Yes, request) => self.admit_request(frame.id, request, frame.content),
         }
     }
 
-    fn admit_request(&mut self, id: RequestId, request: Request) -> Result<Next, Gone> {
+    fn admit_request(
+        &mut self,
+        id: RequestId,
+        request: Request,
+        content: &[u8],
+    ) -> Result<Next, Gone> {
         self.counters.request(counted(&request));
         match request {
             Request::Read(read) => self.read(id, read)?,
             Request::List(_) | Request::Glob(_) | Request::Search(_) => {
                 self.stream(id, Work::Request(request))?;
+            }
+            // One at a time, and nothing else of the session meanwhile: an effect is short, and what
+            // the worker asks after it must see it.
+            Request::Change(set) => self.change(&set, content)?,
+            Request::Upload(ask) => {
+                let (session, outlet) = (&self.session, &mut self.outlet);
+                pipeline::upload(session, &mut self.uploads, &ask, content, outlet)?;
+            }
+            Request::DropUpload(ask) => {
+                self.uploads.forget(ask.upload);
+                let (upload, bytes) = (ask.upload, 0);
+                self.outlet
+                    .send(&Reply::Uploaded(Uploaded { upload, bytes }), &[])?;
             }
             Request::Hello(_)
             | Request::Whoami(_)
@@ -141,6 +167,25 @@ impl Conversation {
             | Request::Ping(_) => pipeline::answer(&self.session, &request, &mut self.outlet)?,
         }
         Ok(Next::Go)
+    }
+
+    fn change(&mut self, set: &ChangeSet, content: &[u8]) -> Result<(), Gone> {
+        let uploads: Vec<UploadId> = used_uploads(set).collect();
+        sys::fault::enter();
+        let answered = pipeline::change(
+            &self.session,
+            self.counters.ledger(),
+            &self.uploads,
+            Order { set, content },
+            &mut self.outlet,
+        );
+        sys::fault::leave();
+        match answered? {
+            // What was given a name cannot be given another.
+            Used::Yes => uploads.into_iter().for_each(|id| self.uploads.forget(id)),
+            Used::No => {}
+        }
+        Ok(())
     }
 
     /// One file is answered here if its part is short; everything else is a stream.
@@ -222,13 +267,35 @@ impl Conversation {
     }
 }
 
+/// The uploads a change set takes its content from.
+fn used_uploads(set: &ChangeSet) -> impl Iterator<Item = UploadId> {
+    set.changes
+        .as_slice()
+        .iter()
+        .filter_map(|change| match change {
+            Change::Write(write) => match write.source {
+                Source::Upload(id) => Some(id),
+                Source::Inline(_) => None,
+            },
+            Change::Edit(_)
+            | Change::Mkdir(_)
+            | Change::Move(_)
+            | Change::Delete(_)
+            | Change::Chmod(_)
+            | Change::Link(_) => None,
+        })
+}
+
 fn counted(request: &Request) -> Counted {
     match request {
         Request::Stat(_) => Counted::Stat,
         Request::Read(_) => Counted::Read,
         Request::List(_) | Request::Glob(_) => Counted::List,
         Request::Search(_) => Counted::Search,
-        Request::Hello(_)
+        Request::Change(_) => Counted::Change,
+        Request::Upload(_)
+        | Request::DropUpload(_)
+        | Request::Hello(_)
         | Request::Whoami(_)
         | Request::Why(_)
         | Request::Cancel(_)

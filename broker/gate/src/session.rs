@@ -1,12 +1,13 @@
 //! What one session is, from the moment it is set up to its end: nothing here changes.
 
 use crate::cage::Subtree;
-use crate::policy::Policy;
+use crate::policy::{Judgement, Policy};
 use crate::sys::open::{self, Purpose};
 use portcullis_protocol::authority::{Authority, FileSystem};
 use portcullis_protocol::ledger::Setup;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Incarnation, Limits, SessionId};
+use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::RootIndex;
 use rustix::io::Errno;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -114,6 +115,12 @@ impl Session {
             }
         }
         Ok(subtrees)
+    }
+
+    /// Whether the session may do `verb` at `path`: granted, and no denial by name covers it.
+    pub(crate) fn permits(&self, root: RootIndex, path: &RelPath, verb: Verb) -> bool {
+        self.authority.grant(root, path, verb).is_some()
+            && self.policy.judge(root, path, verb) == Judgement::Clear
     }
 
     /// Whether `path` lies on the way from a root to a granted subtree, so that a resolution may

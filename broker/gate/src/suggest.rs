@@ -8,6 +8,7 @@ use crate::resolve::resolve;
 use crate::session::Session;
 use crate::sys::directory::{self, Fetch};
 use portcullis_protocol::bounded::Bytes;
+use portcullis_protocol::ledger::Temporary;
 use portcullis_protocol::path::escape;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Links, Selector};
@@ -58,7 +59,8 @@ fn alike(session: &Session, selector: &Selector) -> Option<Vec<u8>> {
     let (mut found, mut seen) = (Vec::new(), 0);
     directory::each(bound.object().as_fd(), &mut Fetch::new(), |named| {
         seen += 1;
-        if named.name != name && look(named.name) == wanted {
+        let ours = Temporary::is_one(named.name);
+        if named.name != name && !ours && look(named.name) == wanted {
             let child = session.policy.enter(&place, named.name);
             let inode = (bound.observation().stamp.device, named.inode);
             let object = session.policy.judge_object(inode, Verb::List);

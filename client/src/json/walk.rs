@@ -96,6 +96,7 @@ pub fn statistics(seen: &Statistics) -> Value {
             "too_deep": seen.too_deep,
             "version_control": seen.version_control,
             "excluded": seen.excluded,
+            "temporaries": seen.temporaries,
         },
     })
 }

@@ -336,3 +336,39 @@ fn what_cannot_be_sent_says_why_and_sends_nothing() {
     drop(session);
     gate.join().unwrap();
 }
+
+/// Some bytes, then an error.
+struct Broken(usize);
+
+impl std::io::Read for Broken {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let more = self.0.min(buffer.len());
+        self.0 -= more;
+        if more == 0 {
+            return Err(std::io::Error::other("the disk is gone"));
+        }
+        Ok(more)
+    }
+}
+
+#[test]
+fn content_that_cannot_be_read_is_dropped() {
+    let (mut session, gate) = session(|gate| {
+        let (kept, (id, request, _)) = uploads(gate);
+        assert_eq!(kept.len(), 1);
+        let Request::DropUpload(drop) = request else {
+            panic!("{request:?}");
+        };
+        let upload = drop.upload;
+        gate.send(id, &Reply::Uploaded(Uploaded { upload, bytes: 0 }), &[]);
+        let (id, ..) = gate.next();
+        gate.send(id, &Reply::Pong(Ping {}), &[]);
+    });
+    let error = session
+        .upload(&name("a"), &mut Broken(150_000))
+        .unwrap_err();
+    assert_eq!(error.changed(), Known::Unchanged);
+    assert!(error.to_string().ends_with("the disk is gone"), "{error}");
+    session.ping(b"").unwrap();
+    gate.join().unwrap();
+}

@@ -222,6 +222,7 @@ fn passed_over(seen: &Statistics) -> Vec<String> {
         (seen.denied, "denied by a rule"),
         (seen.version_control, "directories of version control"),
         (seen.excluded, "excluded by your globs"),
+        (seen.temporaries, "temporaries of the broker"),
         (seen.binary, "with zero bytes"),
         (seen.too_large, "too large"),
         (seen.unreadable, "unreadable"),

@@ -17,21 +17,26 @@ use portcullis_protocol::view::{Digest, Kind, PathState, Present, RootIndex};
 use serde_json::Value;
 use std::io::Read;
 
-/// Runs a command; gives what it wrote and how it ended.
+/// Runs a command with a gate; gives what it wrote and how it ended.
 fn tool(args: &[&str], script: impl FnOnce(&mut Gate) + Send + 'static) -> (String, Outcome) {
+    let (mut session, gate) = session(script);
+    let ended = run(args, &mut session);
+    drop(session);
+    gate.join().unwrap();
+    ended
+}
+
+fn run(args: &[&str], session: &mut Session) -> (String, Outcome) {
     let cli = Cli::try_parse_from([&["portcullis-tool"], args].concat()).unwrap();
     let Task::Ask(question) = &cli.task else {
         panic!("{args:?}");
     };
-    let (mut session, gate) = session(script);
     let (mut reader, writer) = std::io::pipe().unwrap();
     let report = Report::new(cli.form(), Out::to(writer));
-    let outcome = ask(question, &cli.place(), &mut session, &report);
+    let outcome = ask(question, &cli.place(), session, &report);
     let outcome = report.finish(outcome);
     let mut said = String::new();
     reader.read_to_string(&mut said).unwrap();
-    drop(session);
-    gate.join().unwrap();
     (said, outcome)
 }
 
@@ -363,19 +368,10 @@ fn what_is_wrong_here_is_said_before_anything_is_sent() {
         &["edit", "a", "--old", "", "--new", "x"],
         &["delete", "a", "b", "--expect", "1.2.3.4.5"],
     ] {
-        let args = [&["--json"], args].concat();
-        let cli = Cli::try_parse_from([&["portcullis-tool"], args.as_slice()].concat()).unwrap();
-        let Task::Ask(question) = &cli.task else {
-            panic!("{args:?}");
-        };
         let (ours, _theirs) = portcullis_transport::pair().unwrap();
         let mut session = Session::from_socket(ours).unwrap();
-        let (mut reader, writer) = std::io::pipe().unwrap();
-        let report = Report::new(cli.form(), Out::to(writer));
-        let outcome = ask(question, &cli.place(), &mut session, &report);
-        assert_eq!(report.finish(outcome), Outcome::NotDone, "{args:?}");
-        let mut said = String::new();
-        reader.read_to_string(&mut said).unwrap();
+        let (said, outcome) = run(&[&["--json"], args].concat(), &mut session);
+        assert_eq!(outcome, Outcome::NotDone, "{args:?}");
         let document: Value = serde_json::from_str(said.trim_end()).unwrap();
         assert_eq!(document["changed"], "unchanged", "{said}");
     }

@@ -23,8 +23,8 @@ const PREFIXES: [&str; 5] = ["", "a", "a/b", "ab", "c"];
 
 prop_compose! {
     fn authority()(
-        grants in prop::collection::vec((0..3_u16, 0..5_usize, 0..32_u32), 0..6),
-        hides in prop::collection::vec(("[a-c]{1,2}", 0..32_u32, "[xy]?"), 0..3),
+        grants in prop::collection::vec((0..3_u16, 0..5_usize, 0..=u32::from(VerbSet::ALL)), 0..6),
+        hides in prop::collection::vec(("[a-c]{1,2}", 0..=u32::from(VerbSet::ALL), "[xy]?"), 0..3),
         expires_ms in prop::option::of(0..10_u64),
     ) -> Authority {
         Authority::seal(Parts {

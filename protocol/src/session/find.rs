@@ -301,4 +301,6 @@ pub struct Statistics {
     pub version_control: u64,
     /// Passed over: excluded by the request's own globs.
     pub excluded: u64,
+    /// Passed over: temporaries of the broker, of effects that are under way or were cut off.
+    pub temporaries: u64,
 }

@@ -1,7 +1,8 @@
 //! Every reply, gate to worker.
 
+use crate::effects::{changed, changed_uncertain, planned};
 use crate::values::{
-    CAFE, Case, authority, binding, bytes, few, grant_view, incarnation, label, limits, path,
+    CAFE, Case, DIFF, authority, binding, bytes, few, grant_view, incarnation, label, limits, path,
     refusal, rule, text, time,
 };
 use portcullis_protocol::authority::Scope;
@@ -9,7 +10,8 @@ use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
     Closing, Completeness, CutReason, DenialView, Done, Encoding, Entries, Entry, EntryDetail,
     FinalNewline, Found, FoundLine, Identity, Matches, More, Ping, ReadEnd, ReadPart, ReadTail,
-    Reply, Rest, RootView, SessionId, Statistics, Steadiness, TextSurvey, Verdict, Welcome,
+    Reply, Rest, RootView, SessionId, Statistics, Steadiness, TextSurvey, UploadId, Uploaded,
+    Verdict, Welcome,
 };
 use portcullis_protocol::verb::VerbSet;
 use portcullis_protocol::view::Kind;
@@ -43,7 +45,24 @@ pub(crate) fn cases() -> Vec<Case<Reply>> {
         Case::new("reply-10-closing", 0, Reply::Closing(Closing::Incompatible)),
     ];
     cases.extend(parts());
+    cases.extend(effects());
     cases
+}
+
+fn effects() -> Vec<Case<Reply>> {
+    let conflict = Reply::Refused(crate::values::conflict());
+    let uncertain = Reply::Changed(changed_uncertain());
+    let uploaded = Uploaded {
+        upload: UploadId(300),
+        bytes: 65_542,
+    };
+    vec![
+        Case::new("reply-01-refused-conflict", 11, conflict),
+        Case::new("reply-11-planned", 11, Reply::Planned(planned())).with(DIFF),
+        Case::new("reply-12-changed", 10, Reply::Changed(changed())),
+        Case::new("reply-12-changed-uncertain", 10, uncertain),
+        Case::new("reply-13-uploaded", 13, Reply::Uploaded(uploaded)),
+    ]
 }
 
 fn welcome() -> Welcome {
@@ -187,6 +206,7 @@ fn done() -> Done {
             too_deep: 13,
             version_control: 14,
             excluded: 15,
+            temporaries: 16,
         },
     }
 }

@@ -39,6 +39,7 @@ pub(crate) fn cases() -> Vec<Case<Request>> {
         Case::new("request-09-ping", u32::MAX, Request::Ping(Ping {})).with(b"\x00still\xff"),
     ];
     cases.extend(reads());
+    cases.extend(crate::changes::cases());
     cases
 }
 

@@ -1,17 +1,21 @@
 //! Every message of the control and ledger endpoints.
 
+use crate::effects;
 use crate::values::{
-    Case, authority, bytes, cage, few, identity, incarnation, label, limits, note, path, refusal,
-    tally, text,
+    Case, DIFF, authority, bytes, cage, few, identity, incarnation, label, limits, note, path,
+    refusal, tally, text,
 };
 use portcullis_protocol::authority::{Effect, RootId, Scope};
 use portcullis_protocol::control::{
-    Answer, DenialOrder, DenialOrderTarget, End, Ended, GrantOrder, Hello, Merged, Mint, Minted,
-    Order, Over, OverCause, RootOrder, Running, Seal, Sealed, Status, StatusReport, Unseal,
-    Welcome,
+    Answer, Build, DenialOrder, DenialOrderTarget, Diff, DiffText, Drain, Draining, End, Ended,
+    GrantOrder, Hello, Log, LogPage, Merged, Mint, Minted, Order, Over, OverCause, RootOrder,
+    RunId, Running, Runs, RunsPage, Seal, Sealed, Sharing, Status, StatusReport, Unseal, Verified,
+    Verify, Welcome,
 };
-use portcullis_protocol::ledger::{Command, Event, Fault, Finished, RunAs, SessionEnd, Setup};
-use portcullis_protocol::refusal::Code;
+use portcullis_protocol::ledger::{
+    Begun, Command, Duty, Event, Fault, Finished, RunAs, SessionEnd, Setup, Unlock,
+};
+use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::SessionId;
 use portcullis_protocol::verb::{Verb, VerbSet};
 
@@ -42,6 +46,25 @@ pub(crate) fn orders() -> Vec<Case<Order>> {
             Order::Unseal(Unseal { root: RootId(1) }),
         ),
         Case::new("order-05-status", 6, Order::Status(Status {})),
+        Case::new("order-06-runs", 7, Order::Runs(Runs { before: None })),
+        Case::new(
+            "order-06-runs-before",
+            7,
+            Order::Runs(Runs {
+                before: Some(RunId(300)),
+            }),
+        ),
+        Case::new(
+            "order-07-log",
+            8,
+            Order::Log(Log {
+                run: RunId(300),
+                after: 128,
+            }),
+        ),
+        Case::new("order-08-diff", 9, Order::Diff(Diff { receipt: 300 })),
+        Case::new("order-09-verify", 10, Order::Verify(Verify {})),
+        Case::new("order-10-drain", 11, Order::Drain(Drain {})),
     ]
 }
 
@@ -96,6 +119,8 @@ pub(crate) fn answers() -> Vec<Case<Answer>> {
     let welcome = Welcome {
         version: portcullis_protocol::VERSION,
         incarnation: incarnation(),
+        build: Build(1_700_000_000_000),
+        sharing: Sharing::User,
     };
     let sealed = Sealed {
         root: RootId(1),
@@ -105,6 +130,7 @@ pub(crate) fn answers() -> Vec<Case<Answer>> {
     let minted = Minted {
         session: SessionId(300),
         authority: authority().id(),
+        run: RunId(300),
         merged: few(vec![Merged {
             inner: RootId(300),
             outer: RootId(1),
@@ -127,7 +153,7 @@ pub(crate) fn answers() -> Vec<Case<Answer>> {
         refusals: few(vec![note()]),
         note: Some(text("it ended by signal 9")),
     };
-    vec![
+    let mut cases = vec![
         Case::new("answer-00-welcome", 1, Answer::Welcome(welcome)),
         Case::new("answer-01-refused", 2, Answer::Refused(refusal())),
         Case::new("answer-02-sealed", 2, Answer::Sealed(sealed)),
@@ -135,6 +161,39 @@ pub(crate) fn answers() -> Vec<Case<Answer>> {
         Case::new("answer-04-ended", 4, Answer::Ended(Ended {})),
         Case::new("answer-05-status", 6, Answer::Status(report)),
         Case::new("answer-06-over", 0, Answer::Over(over)),
+    ];
+    cases.extend(records());
+    cases
+}
+
+fn records() -> Vec<Case<Answer>> {
+    let runs = RunsPage {
+        runs: few(vec![effects::run()]),
+    };
+    let log = LogPage {
+        receipts: few(vec![effects::receipt_on_record()]),
+    };
+    let verified = Verified {
+        sessions: 2,
+        receipts: 300,
+        open: 1,
+        broken: None,
+    };
+    let broken = Verified {
+        broken: Some(text("receipt 7 is not the link after receipt 6")),
+        ..verified.clone()
+    };
+    vec![
+        Case::new("answer-07-runs", 7, Answer::Runs(runs)),
+        Case::new("answer-08-log", 8, Answer::Log(log)),
+        Case::new("answer-09-diff", 9, Answer::Diff(DiffText { cut: 300 })).with(DIFF),
+        Case::new("answer-10-verified", 10, Answer::Verified(verified)),
+        Case::new("answer-10-verified-broken", 10, Answer::Verified(broken)),
+        Case::new(
+            "answer-11-draining",
+            11,
+            Answer::Draining(Draining { connections: 2 }),
+        ),
     ]
 }
 
@@ -148,8 +207,27 @@ pub(crate) fn commands() -> Vec<Case<Command>> {
             user: 1000,
             group: 100,
         }),
+        duty: Duty::Serve,
     };
-    vec![Case::new("command-00-setup", 0, Command::Setup(setup))]
+    let observe = Setup {
+        duty: Duty::Observe(effects::intent()),
+        ..setup.clone()
+    };
+    vec![
+        Case::new("command-00-setup", 0, Command::Setup(setup)),
+        Case::new("command-00-setup-observe", 0, Command::Setup(observe)),
+        Case::new("command-01-begun", 0, Command::Begun(Begun {})),
+        Case::new(
+            "command-02-not-begun",
+            0,
+            Command::NotBegun(Refusal::new(Code::Contended)),
+        ),
+        Case::new(
+            "command-03-receipted",
+            0,
+            Command::Receipted(effects::receipt()),
+        ),
+    ]
 }
 
 pub(crate) fn events() -> Vec<Case<Event>> {
@@ -166,5 +244,10 @@ pub(crate) fn events() -> Vec<Case<Event>> {
         Case::new("event-01-refused", 0, Event::Refused(note())),
         Case::new("event-02-finished", 0, Event::Finished(finished)),
         Case::new("event-03-fault", 0, Event::Fault(fault)),
+        Case::new("event-04-begin", 0, Event::Begin(effects::begin())),
+        Case::new("event-05-amend", 0, Event::Amend(effects::intent())),
+        Case::new("event-06-unlock", 0, Event::Unlock(Unlock {})),
+        Case::new("event-07-finish", 0, Event::Finish(effects::finish())).with(DIFF),
+        Case::new("event-08-seen", 0, Event::Seen(effects::seen())),
     ]
 }

@@ -40,6 +40,9 @@ impl<M> Case<M> {
 /// A name in Latin-1, which is not UTF-8.
 pub(crate) const CAFE: &[u8] = b"src/caf\xe9.rs";
 
+/// A difference of a file that is not UTF-8.
+pub(crate) const DIFF: &[u8] = b"--- a/src/caf\xe9.rs\n+++ b/src/caf\xe9.rs\n@@ -1 +1 @@\n-a\n+b\n";
+
 pub(crate) fn text<const MAX: usize>(text: &str) -> Text<MAX> {
     Text::new(text).unwrap()
 }
@@ -96,6 +99,16 @@ pub(crate) fn time(seconds: i64) -> Timestamp {
     }
 }
 
+pub(crate) fn stamp() -> Stamp {
+    Stamp {
+        device: 0x801,
+        inode: 300,
+        changed: time(-1),
+        born: Some(time(1)),
+        size: 5,
+    }
+}
+
 pub(crate) fn binding(name: &[u8], kind: Kind) -> Binding {
     Binding {
         role: Role::Source,
@@ -106,13 +119,7 @@ pub(crate) fn binding(name: &[u8], kind: Kind) -> Binding {
             mode: 0o644,
             links: 1,
             modified: time(1_700_000_000),
-            stamp: Stamp {
-                device: 0x801,
-                inode: 300,
-                changed: time(-1),
-                born: Some(time(1)),
-                size: 5,
-            },
+            stamp: stamp(),
         },
         link: match kind {
             Kind::Link => Some(bytes(b"../caf\xe9")),
@@ -141,6 +148,14 @@ pub(crate) fn refusal() -> Refusal {
         .noting("seen at mint")
 }
 
+/// A refusal because the object is in another version.
+pub(crate) fn conflict() -> Refusal {
+    Refusal::new(Code::Conflict)
+        .of(Verb::Edit)
+        .on(CAFE)
+        .finding(stamp())
+}
+
 pub(crate) fn grant_view() -> GrantView {
     GrantView {
         root: RootIndex(0),
@@ -156,6 +171,7 @@ pub(crate) fn tally() -> Tally {
         reads: 2,
         lists: 3,
         searches: 4,
+        changes: 128,
         refused: 5,
         bytes: 1 << 40,
     }

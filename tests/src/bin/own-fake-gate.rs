@@ -47,7 +47,9 @@ fn say(socket: std::os::fd::OwnedFd, name: &str) {
     let ledger = Endpoint::<GateSide>::new(socket).unwrap();
     let mut buffer = Buffer::new();
     let (frame, _descriptors) = ledger.receive(&mut buffer).unwrap().decode().unwrap();
-    let Command::Setup(setup) = frame.message;
+    let Command::Setup(setup) = frame.message else {
+        panic!("a gate is set up first");
+    };
     if let Some(run_as) = setup.run_as {
         portcullis_gate::cage::become_user(run_as).unwrap();
     }

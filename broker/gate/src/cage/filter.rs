@@ -3,7 +3,7 @@
 //! Of the calls that open by name only `openat2` is here. Hot calls carry no argument checks, so
 //! that the kernel decides them from a bitmap.
 
-use super::CageError;
+use super::{CageError, Effects};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition,
     SeccompFilter, SeccompRule, TargetArch,
@@ -58,6 +58,24 @@ const FREE: &[libc::c_long] = &[
     libc::SYS_capget,
 ];
 
+/// Calls a gate that may change files makes beside those.
+const EFFECTS: &[libc::c_long] = &[
+    libc::SYS_pwrite64,
+    libc::SYS_ftruncate,
+    libc::SYS_linkat,
+    libc::SYS_renameat2,
+    libc::SYS_unlinkat,
+    libc::SYS_mkdirat,
+    libc::SYS_symlinkat,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat2,
+    libc::SYS_fchown,
+    libc::SYS_flistxattr,
+    libc::SYS_fgetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_fremovexattr,
+];
+
 /// What `pthread_create` asks of `clone`: a thread of this process, nothing of a namespace.
 const THREAD: u64 = (libc::CLONE_VM
     | libc::CLONE_FS
@@ -70,9 +88,9 @@ const THREAD: u64 = (libc::CLONE_VM
     | libc::CLONE_CHILD_CLEARTID) as u64;
 
 /// Loads the filter for this thread and all it starts; gives the digest of its program.
-pub(super) fn apply() -> Result<[u8; 32], CageError> {
+pub(super) fn apply(effects: Effects) -> Result<[u8; 32], CageError> {
     let failed = |error: &dyn std::fmt::Display| CageError::Filter(error.to_string());
-    let allow = allow_list().map_err(|e| failed(&e))?;
+    let allow = allow_list(effects).map_err(|e| failed(&e))?;
     let no_clone3 = no_clone3().map_err(|e| failed(&e))?;
     let mut digest = blake3::Hasher::new();
     for program in [&no_clone3, &allow] {
@@ -102,9 +120,13 @@ fn no_clone3() -> Result<BpfProgram, seccompiler::BackendError> {
     .try_into()
 }
 
-fn allow_list() -> Result<BpfProgram, seccompiler::BackendError> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
-        FREE.iter().map(|call| (*call, Vec::new())).collect();
+fn allow_list(effects: Effects) -> Result<BpfProgram, seccompiler::BackendError> {
+    let further = match effects {
+        Effects::None => &[],
+        Effects::Some => EFFECTS,
+    };
+    let free = FREE.iter().chain(further);
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = free.map(|call| (*call, Vec::new())).collect();
     let only = |conditions: Vec<SeccompCondition>| SeccompRule::new(conditions);
     let equal = |n: u8, value: u64| SeccompCondition::new(n, Len::Dword, Op::Eq, value);
     let lacks = |n: u8, mask: libc::c_int| {
@@ -147,14 +169,7 @@ fn allow_list() -> Result<BpfProgram, seccompiler::BackendError> {
         prctl_rules.push(only(vec![equal(0, u64::from(option.unsigned_abs()))?])?);
     }
     rules.insert(libc::SYS_prctl, prctl_rules);
-    // Debug builds of std look whether a descriptor is open before closing it.
-    rules.insert(
-        libc::SYS_fcntl,
-        vec![only(vec![equal(
-            1,
-            u64::from(libc::F_GETFD.unsigned_abs()),
-        )?])?],
-    );
+    rules.insert(libc::SYS_fcntl, descriptor_commands(effects)?);
     SeccompFilter::new(
         rules,
         SeccompAction::Errno(libc::EPERM.unsigned_abs()),
@@ -162,4 +177,22 @@ fn allow_list() -> Result<BpfProgram, seccompiler::BackendError> {
         arch()?,
     )?
     .try_into()
+}
+
+/// Debug builds of std look whether a descriptor is open before closing it; leases tell whether
+/// somebody writes a file; a change of permission bits keeps its object for taking them back.
+fn descriptor_commands(effects: Effects) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let mut commands = vec![libc::F_GETFD];
+    match effects {
+        Effects::None => {}
+        Effects::Some => {
+            commands.extend([libc::F_SETLEASE, libc::F_GETLEASE, libc::F_DUPFD_CLOEXEC]);
+        }
+    }
+    let rule = |command: libc::c_int| {
+        let equal =
+            SeccompCondition::new(1, Len::Dword, Op::Eq, u64::from(command.unsigned_abs()))?;
+        SeccompRule::new(vec![equal])
+    };
+    commands.into_iter().map(rule).collect()
 }

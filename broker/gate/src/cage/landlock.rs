@@ -1,7 +1,7 @@
 //! First ring: the kernel judges every open by where the file is now, whatever descriptor it
 //! starts from. A directory moved out of its root is refused; so is a slip in our own code.
 
-use super::{CageError, Subtree, needs};
+use super::{CageError, Need, Subtree, needs};
 use crate::sys;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
@@ -34,14 +34,11 @@ pub(super) fn restrict(subtrees: &[Subtree]) -> Result<(u32, u64), CageError> {
     }
     let mut created = ruleset.create().map_err(failed)?;
     for subtree in subtrees {
-        let (content, names) = needs(subtree.verbs);
-        let mut rights = BitFlags::<AccessFs>::EMPTY;
-        if content {
-            rights |= AccessFs::ReadFile;
-        }
-        if names {
-            rights |= AccessFs::ReadDir;
-        }
+        let rights = subtree
+            .verbs
+            .iter()
+            .flat_map(|verb| needs(verb).iter())
+            .fold(BitFlags::<AccessFs>::EMPTY, |all, need| all | rights(*need));
         if !rights.is_empty() {
             created = created
                 .add_rule(PathBeneath::new(&subtree.directory, rights))
@@ -54,5 +51,19 @@ pub(super) fn restrict(subtrees: &[Subtree]) -> Result<(u32, u64), CageError> {
         RulesetStatus::PartiallyEnforced | RulesetStatus::NotEnforced => {
             Err(CageError::Landlock("enforced only in part".to_owned()))
         }
+    }
+}
+
+/// Landlock's word for a need.
+fn rights(need: Need) -> BitFlags<AccessFs> {
+    match need {
+        Need::Content => AccessFs::ReadFile.into(),
+        Need::Names => AccessFs::ReadDir.into(),
+        Need::Files => {
+            AccessFs::WriteFile | AccessFs::Truncate | AccessFs::MakeReg | AccessFs::RemoveFile
+        }
+        Need::Directories => AccessFs::MakeDir | AccessFs::RemoveDir,
+        Need::Links => AccessFs::MakeSym | AccessFs::RemoveFile,
+        Need::Across => AccessFs::Refer.into(),
     }
 }

@@ -9,16 +9,15 @@ mod landlock;
 use crate::sys;
 use crate::sys::open::Purpose;
 use portcullis_protocol::ledger::{CageReport, LANDLOCK_ABI_MIN, RunAs};
+use portcullis_protocol::limits::{GATE_DESCRIPTORS, WRITE_BYTES_MAX};
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::verb::{Access, Verb, VerbSet};
+use portcullis_protocol::verb::{Verb, VerbSet};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, Signal};
 use rustix::thread::{Gid, Uid};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Descriptors a gate may have open: its roots, its sockets, and a few for walks.
-const DESCRIPTORS: u64 = 512;
 /// Writable memory a gate may have, in bytes. A search that wants more ends its own session.
 const DATA_BYTES: u64 = 1 << 30;
 
@@ -29,6 +28,31 @@ pub struct Subtree {
     pub directory: OwnedFd,
     /// The verbs granted there: their needs are the rights of its rule.
     pub verbs: VerbSet,
+}
+
+impl Subtree {
+    /// Leaves what is needed to look and nothing to change anything.
+    pub fn only_read(&mut self) {
+        self.verbs = VerbSet::of(&[Verb::Stat, Verb::Read]);
+    }
+}
+
+/// Whether a gate may change anything at all: one that may not has no call for it either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effects {
+    None,
+    Some,
+}
+
+impl Effects {
+    fn of(subtrees: &[Subtree]) -> Self {
+        let writes = |s: &Subtree| !s.verbs.meet(VerbSet::WRITING).is_empty();
+        if subtrees.iter().any(writes) {
+            Self::Some
+        } else {
+            Self::None
+        }
+    }
 }
 
 /// Proof that the cage is closed. Made only by [`close`].
@@ -92,23 +116,30 @@ pub fn close(subtrees: &[Subtree]) -> Result<Caged, CageError> {
     // A gate must not outlive its warden. Set here because a change of user clears it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(step("death signal"))?;
+    sys::meta::ignore_broken_leases().map_err(step("ignore SIGIO"))?;
     // Its own user must not trace it or read its memory and descriptors through /proc.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .map_err(step("dumpable"))?;
-    rustix::process::umask(Mode::from_raw_mode(0o077));
+    // What is made is for its owner to change and for others to read, as the defaults of its
+    // directory allow.
+    rustix::process::umask(Mode::from_raw_mode(0o022));
+    let effects = Effects::of(subtrees);
+    let file_bytes = match effects {
+        Effects::None => 0,
+        Effects::Some => WRITE_BYTES_MAX,
+    };
     for (resource, to) in [
-        (Resource::Nofile, DESCRIPTORS),
+        (Resource::Nofile, GATE_DESCRIPTORS),
         (Resource::Core, 0),
         (Resource::Data, DATA_BYTES),
-        // Nothing of this version writes to a file.
-        (Resource::Fsize, 0),
+        (Resource::Fsize, file_bytes),
     ] {
         sys::cage::limit(resource, to).map_err(step("resource limit"))?;
     }
     drop_capabilities()?;
     rustix::thread::set_no_new_privs(true).map_err(step("no_new_privs"))?;
     let (landlock_abi, landlock_handled) = landlock::restrict(subtrees)?;
-    let seccomp_digest = filter::apply()?;
+    let seccomp_digest = filter::apply(effects)?;
     // A cage that refuses everything is none either: what a gate is for must still work, or
     // every refusal below would only show that something else refuses the call.
     if let Some(subtree) = subtrees.first() {
@@ -134,14 +165,49 @@ pub fn close(subtrees: &[Subtree]) -> Result<Caged, CageError> {
     })
 }
 
-/// The Landlock rights the verbs of a grant need, and no more.
-fn needs(verbs: VerbSet) -> (bool, bool) {
-    let content = verbs.iter().any(|verb| verb.access() == Access::Read);
-    let names = verbs.iter().any(|verb| match verb {
-        Verb::List | Verb::Glob | Verb::Search => true,
-        Verb::Stat | Verb::Read => false,
-    });
-    (content, names)
+/// What the verbs of a grant need of the kernel, beside looking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// To open files for reading: to show content, or to compare and record what is replaced.
+    Content,
+    /// To list directories.
+    Names,
+    /// To make, fill, exchange and remove files.
+    Files,
+    /// To make, rename and remove directories.
+    Directories,
+    /// To make, rename and remove links.
+    Links,
+    /// To rename from one directory to another.
+    Across,
+}
+
+/// What one verb needs, and no more. What takes a change back is part of the change.
+const fn needs(verb: Verb) -> &'static [Need] {
+    match verb {
+        Verb::Stat | Verb::Chmod => &[],
+        Verb::Read => &[Need::Content],
+        Verb::List | Verb::Glob => &[Need::Names],
+        Verb::Search => &[Need::Content, Need::Names],
+        Verb::Write | Verb::Edit => &[Need::Content, Need::Files],
+        Verb::Mkdir => &[Need::Directories],
+        Verb::Move => &[
+            Need::Content,
+            Need::Names,
+            Need::Files,
+            Need::Directories,
+            Need::Links,
+            Need::Across,
+        ],
+        Verb::Delete | Verb::DeleteTree => &[
+            Need::Content,
+            Need::Names,
+            Need::Files,
+            Need::Directories,
+            Need::Links,
+        ],
+        Verb::Link => &[Need::Links],
+    }
 }
 
 fn drop_capabilities() -> Result<(), CageError> {

@@ -1,7 +1,8 @@
 //! list: names below a directory, and the frames that carry entries.
 
 use super::walk::{Flow, Met, Visitor, Walked, walk};
-use crate::bind::{Bound, observation};
+use crate::bind::Bound;
+use crate::observation::observation;
 use crate::outlet::{Gone, Outlet};
 use crate::policy::Judgement;
 use crate::session::Session;

@@ -1,5 +1,6 @@
 //! execute: what each verb does with its bound object.
 
+mod apply;
 mod glob;
 mod list;
 mod read;
@@ -7,6 +8,7 @@ mod search;
 mod survey;
 mod walk;
 
+pub(crate) use apply::{Ended, apply};
 pub(crate) use glob::glob;
 pub(crate) use list::list;
 pub(crate) use read::{is_short, read, read_bound};

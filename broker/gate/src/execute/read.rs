@@ -2,7 +2,8 @@
 
 mod span;
 
-use crate::bind::{Bound, observation};
+use crate::bind::Bound;
+use crate::observation::observation;
 use crate::outlet::{Gone, Outlet};
 use crate::sys::{file, open};
 use portcullis_protocol::limits::SCAN_BYTES_MAX;

@@ -2,7 +2,8 @@
 
 use super::glob::Patterns;
 use super::walk::{Flow, Interrupt, Met, Visitor, Walked, walk};
-use crate::bind::{Bound, observation};
+use crate::bind::Bound;
+use crate::observation::observation;
 use crate::outlet::{Gone, Outlet};
 use crate::resolve::open_judged;
 use crate::session::Session;

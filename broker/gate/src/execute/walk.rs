@@ -8,11 +8,13 @@ mod visit;
 
 pub(super) use visit::{Flow, Interrupt, Met, Visitor, Walked};
 
-use crate::bind::{Bound, observation};
+use crate::bind::Bound;
+use crate::observation::observation;
 use crate::outlet::Gone;
 use crate::policy::{Judgement, Place};
 use crate::sys::directory::{self, Fetch};
 use crate::sys::open::{self, Purpose};
+use portcullis_protocol::ledger::Temporary;
 use portcullis_protocol::limits::WALK_DEPTH_MAX;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::Rule;
@@ -264,6 +266,10 @@ fn meet<'a>(walked: &mut Walked<'a>, level: &Level, waiting: &Waiting) -> Option
             Judgement::Clear => None,
         },
     };
+    if Temporary::is_one(&waiting.name) {
+        walked.statistics.temporaries += 1;
+        return None;
+    }
     let Ok(path) = level.path.join(&waiting.name) else {
         walked.statistics.too_deep += 1;
         return None;

@@ -3,9 +3,9 @@
 //! Each look is one `openat2` from the root, so nothing is held and nothing outside is ever
 //! reached. The path found proves nothing: it is opened by the same single call as any other.
 
-use super::{Asked, Stop, code_of_name};
+use super::{Asked, Missing, Stop, code_of_name};
 use crate::sys::open;
-use portcullis_protocol::limits::LINKS_MAX;
+use portcullis_protocol::limits::{LINKS_MAX, PARENTS_MAX};
 use portcullis_protocol::path::{RelPath, Step, Want, parse_selector};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::Links;
@@ -14,14 +14,24 @@ use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd as _, OwnedFd};
 
+/// A plain path, and how many of its last names are not there.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) path: RelPath,
+    pub(super) missing: usize,
+}
+
 /// Finds the plain path, judging every name on the way.
-pub(super) fn canonical(asked: &Asked<'_>) -> Result<RelPath, Stop> {
+pub(super) fn canonical(asked: &Asked<'_>, allowed: Missing) -> Result<Found, Stop> {
     let mut search = Search {
         asked,
         path: RelPath::root(),
         pending: asked.parts.steps.iter().map(OwnedStep::of).collect(),
         links: 0,
         want: Want::Any,
+        allowed,
+        missing: 0,
+        through: Through::Nothing,
     };
     while let Some(step) = search.pending.pop_front() {
         match step {
@@ -31,7 +41,17 @@ pub(super) fn canonical(asked: &Asked<'_>) -> Result<RelPath, Stop> {
         }
     }
     asked.permit(&search.path)?;
-    Ok(search.path)
+    Ok(Found {
+        path: search.path,
+        missing: search.missing,
+    })
+}
+
+/// Whether the last name was come to through a link of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Through {
+    Nothing,
+    Link,
 }
 
 /// A step that owns its name, because it may come from a link.
@@ -57,6 +77,10 @@ struct Search<'a> {
     links: usize,
     /// What the text of a link in the last place asks for.
     want: Want,
+    allowed: Missing,
+    /// Names at the end of `path` that are not there.
+    missing: usize,
+    through: Through,
 }
 
 impl Search<'_> {
@@ -67,8 +91,16 @@ impl Search<'_> {
             .push(name)
             .map_err(|error| asked.refuse(code_of_name(error)))?;
         self.pass()?;
+        if self.missing > 0 {
+            self.missing += 1;
+            return Ok(());
+        }
         let (object, observed) = match asked.look(&self.path) {
             Ok(looked) => looked,
+            Err(Errno::NOENT) if self.may_miss() => {
+                self.missing += 1;
+                return Ok(());
+            }
             Err(errno) => return Err(self.missing(errno)),
         };
         asked.judge_object(&observed)?;
@@ -103,6 +135,23 @@ impl Search<'_> {
         asked.judge(&self.path)
     }
 
+    /// Whether what is not there may be made: plain names alone follow, as many as are allowed,
+    /// and no link leads here, because what it leads to is not the name that was written.
+    fn may_miss(&self) -> bool {
+        let plain = self
+            .pending
+            .iter()
+            .all(|step| matches!(step, OwnedStep::Down(_)));
+        let names = self.missing + self.pending.len() + 1;
+        plain
+            && self.through == Through::Nothing
+            && match self.allowed {
+                Missing::Refused => false,
+                Missing::Last => names == 1,
+                Missing::Parents => names <= PARENTS_MAX,
+            }
+    }
+
     /// Denials cover names that do not exist yet, so what is left of one is judged all the same.
     fn missing(&mut self, errno: Errno) -> Stop {
         let whole = self.pending.iter().all(|step| match step {
@@ -134,8 +183,11 @@ impl Search<'_> {
         let (steps, want) = self
             .target(&text)
             .ok_or_else(|| asked.refuse(Code::Escape))?;
-        if self.pending.is_empty() && want == Want::Directory {
-            self.want = want;
+        if self.pending.is_empty() {
+            self.through = Through::Link;
+            if want == Want::Directory {
+                self.want = want;
+            }
         }
         if text.starts_with(b"/") {
             self.path = RelPath::root();

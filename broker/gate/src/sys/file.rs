@@ -1,5 +1,6 @@
 //! Reading an open regular file.
 
+use super::fault::point;
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 
@@ -9,7 +10,7 @@ pub fn read_at(file: BorrowedFd<'_>, room: &mut [u8], offset: u64) -> Result<usi
     let mut done = 0;
     while let Some(rest) = room.get_mut(done..).filter(|rest| !rest.is_empty()) {
         let at = offset.saturating_add(u64::try_from(done).unwrap_or(u64::MAX));
-        match rustix::io::pread(file, rest, at) {
+        match point(|| rustix::io::pread(file, &mut *rest, at)) {
             Ok(0) => break,
             Ok(n) => done += n,
             Err(Errno::INTR) => {}

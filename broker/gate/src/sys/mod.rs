@@ -2,6 +2,9 @@
 //! tests can put faults here.
 
 pub mod cage;
+pub mod change;
 pub mod directory;
+pub mod fault;
 pub mod file;
+pub mod meta;
 pub mod open;

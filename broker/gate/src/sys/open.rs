@@ -1,5 +1,6 @@
 //! Opening below a root: one `openat2`, always with the same four resolve flags.
 
+use super::fault::point;
 use portcullis_protocol::path::RelPath;
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
@@ -53,13 +54,15 @@ pub fn below(root: BorrowedFd<'_>, path: &RelPath, purpose: Purpose) -> Result<O
     // another process holds a lease, which the caller reports as contended.
     let mut doubtful = 0;
     loop {
-        match rustix::fs::openat2(
-            root,
-            path.as_kernel_bytes(),
-            purpose.flags(),
-            Mode::empty(),
-            RESOLVE,
-        ) {
+        match point(|| {
+            rustix::fs::openat2(
+                root,
+                path.as_kernel_bytes(),
+                purpose.flags(),
+                Mode::empty(),
+                RESOLVE,
+            )
+        }) {
             Err(Errno::INTR) => {}
             // A parent that is moved out of the root in the middle of the lookup ends it like a
             // mount (EXDEV) or a closed mode (EACCES, by Landlock). Only what persists is said.
@@ -71,15 +74,32 @@ pub fn below(root: BorrowedFd<'_>, path: &RelPath, purpose: Purpose) -> Result<O
 
 /// What the kernel says of an open object.
 pub fn observe(object: impl AsFd) -> Result<Statx, Errno> {
-    rustix::fs::statx(
-        object,
-        c"",
-        AtFlags::EMPTY_PATH.union(AtFlags::STATX_DONT_SYNC),
-        StatxFlags::BASIC_STATS.union(StatxFlags::BTIME),
-    )
+    point(|| {
+        rustix::fs::statx(
+            &object,
+            c"",
+            AtFlags::EMPTY_PATH.union(AtFlags::STATX_DONT_SYNC),
+            StatxFlags::BASIC_STATS.union(StatxFlags::BTIME),
+        )
+    })
+}
+
+/// What the kernel says of whatever has a name in a held directory; a link is the object. It
+/// proves nothing but that, at one instant: compare it with an object that is held.
+pub fn observe_name(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Statx, Errno> {
+    point(|| {
+        rustix::fs::statx(
+            directory,
+            name,
+            AtFlags::SYMLINK_NOFOLLOW
+                .union(AtFlags::STATX_DONT_SYNC)
+                .union(AtFlags::NO_AUTOMOUNT),
+            StatxFlags::BASIC_STATS.union(StatxFlags::BTIME),
+        )
+    })
 }
 
 /// The text of a link that was opened as a link.
 pub fn link_text(link: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
-    rustix::fs::readlinkat(link, c"", Vec::new()).map(std::ffi::CString::into_bytes)
+    point(|| rustix::fs::readlinkat(link, c"", Vec::new()).map(std::ffi::CString::into_bytes))
 }

@@ -1,0 +1,329 @@
+//! The only code that changes files. A confirmed plan is made step by step; what is displaced stays
+//! under a temporary name until the whole set stands, so that a failure takes everything back.
+
+mod clean;
+mod place;
+mod undo;
+
+use crate::confirm::{Confirmed, weaker};
+use crate::errors::code_of;
+use crate::ledger::{Begun, Ledger};
+use crate::observation::observation;
+use crate::plan::{Act, At, Diff, Outline, Plan, SharedDirectory, Step, Within};
+use crate::resolve::look_again;
+use crate::session::Session;
+use crate::sys::open;
+use portcullis_protocol::bounded::Few;
+use portcullis_protocol::ledger::{Finish, Temporary};
+use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::session::{Deletion, Guarantee, Outcome, Touched};
+use portcullis_protocol::view::{Kind, ObjectId, PathState, Present};
+use rustix::fs::Statx;
+use rustix::io::Errno;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::rc::Rc;
+
+/// A name in an open directory.
+#[derive(Debug, Clone)]
+pub(super) struct Name {
+    pub(super) directory: SharedDirectory,
+    pub(super) name: Vec<u8>,
+}
+
+impl Name {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.directory.fd.as_fd()
+    }
+
+    /// A temporary beside it.
+    fn beside(&self, temporary: Temporary) -> Self {
+        Self {
+            directory: Rc::clone(&self.directory),
+            name: temporary.name().into_bytes(),
+        }
+    }
+
+    /// Which object has the name.
+    fn object(&self) -> Result<ObjectId, Errno> {
+        self.observe().map(|now| observation(&now).stamp.object())
+    }
+
+    fn observe(&self) -> Result<Statx, Errno> {
+        open::observe_name(self.fd(), &self.name)
+    }
+}
+
+/// A step that was made: what takes it back, and what cleans up after it.
+#[derive(Debug)]
+pub(super) enum Made {
+    /// Nothing had to be made.
+    Nothing,
+    /// A directory.
+    Directory { at: Name, id: ObjectId },
+    /// A file or link that had no name before.
+    Named {
+        at: Name,
+        id: ObjectId,
+        temporary: Temporary,
+    },
+    /// A file in the place of another, which has the temporary name.
+    Exchanged {
+        at: Name,
+        temporary: Temporary,
+        placed: ObjectId,
+        displaced: ObjectId,
+    },
+    /// An object that has the temporary name instead of its own.
+    Claimed {
+        at: Name,
+        temporary: Temporary,
+        id: ObjectId,
+        deletion: Deletion,
+    },
+    /// An object under another name.
+    Renamed { from: Name, to: Name, id: ObjectId },
+    /// An object under the name of another, which has the temporary name.
+    Traded {
+        from: Name,
+        to: Name,
+        temporary: Temporary,
+        id: ObjectId,
+        displaced: ObjectId,
+    },
+    /// Permission bits.
+    Moded { object: OwnedFd, before: u16 },
+}
+
+/// Why a step was not made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Failure {
+    pub(super) code: Code,
+    pub(super) note: Option<&'static str>,
+    pub(super) trace: Trace,
+}
+
+/// What a failed step left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trace {
+    /// Nothing.
+    None,
+    /// Something that could not be taken back.
+    Some,
+}
+
+impl From<Errno> for Failure {
+    fn from(errno: Errno) -> Self {
+        let code = match errno {
+            // The name was free when it was looked at under the lock: somebody outside took it.
+            Errno::EXIST => Code::Contended,
+            errno => code_of(errno),
+        };
+        Self::clean(code)
+    }
+}
+
+impl Failure {
+    pub(super) const fn clean(code: Code) -> Self {
+        Self {
+            code,
+            note: None,
+            trace: Trace::None,
+        }
+    }
+
+    pub(super) const fn noting(self, note: &'static str) -> Self {
+        Self {
+            note: Some(note),
+            ..self
+        }
+    }
+}
+
+/// The end of an effect, as the ledger is told.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) finish: Finish,
+    pub(crate) diff: Diff,
+}
+
+impl Ended {
+    /// An effect that was begun and not made.
+    pub(crate) fn unmade(outline: &Outline, refusal: Refusal) -> Self {
+        let touched = outline.touched.iter().map(unchanged).collect();
+        Self::new(Outcome::Failed, Guarantee::Exact, touched, Diff::default()).because(refusal)
+    }
+
+    fn new(outcome: Outcome, guarantee: Guarantee, touched: Vec<Touched>, diff: Diff) -> Self {
+        let diff = match outcome {
+            Outcome::Done | Outcome::Uncertain => diff,
+            Outcome::Failed => Diff::default(),
+        };
+        let finish = Finish {
+            outcome,
+            guarantee,
+            // As many as the intent had, which fitted.
+            touched: Few::new(touched).unwrap_or_default(),
+            refusal: None,
+            left: 0,
+            diff_cut: diff.cut(),
+        };
+        Self { finish, diff }
+    }
+
+    fn because(mut self, refusal: Refusal) -> Self {
+        self.finish.refusal = Some(refusal);
+        self
+    }
+
+    fn leaving(mut self, names: u32) -> Self {
+        self.finish.left = names;
+        self
+    }
+
+    /// Whether nothing was changed because something moved, so that a new plan may do.
+    pub(crate) fn is_contended(&self) -> bool {
+        self.finish.outcome == Outcome::Failed
+            && self
+                .finish
+                .refusal
+                .as_ref()
+                .is_some_and(|refusal| refusal.code == Code::Contended)
+    }
+}
+
+fn unchanged(touched: &Touched) -> Touched {
+    Touched {
+        after: touched.before,
+        ..touched.clone()
+    }
+}
+
+/// Makes a confirmed plan, all of it or nothing.
+pub(crate) fn apply(
+    session: &Session,
+    ledger: &Ledger,
+    begun: &Begun,
+    confirmed: Confirmed,
+) -> Ended {
+    let (plan, guarantee) = confirmed.into_parts();
+    let mut made = Vec::with_capacity(plan.steps.len());
+    let mut touched = Vec::new();
+    for step in &plan.steps {
+        match place::make(session, step, &mut touched) {
+            Ok(done) => made.push(done),
+            Err(failure) => return fail(plan, made, failure, guarantee),
+        }
+    }
+    let unlockable = made.iter().any(clean::is_long);
+    if unlockable {
+        // What is left to do happens where no name leads, and may take long.
+        ledger.unlock(begun);
+    }
+    let left = clean::all(made);
+    if left.entries > 0 {
+        let note = format!("{} entries could not be removed", left.entries);
+        let refusal = Refusal::new(Code::Io).noting(&note);
+        return Ended::new(Outcome::Uncertain, guarantee, touched, plan.diff)
+            .because(refusal)
+            .leaving(left.names);
+    }
+    Ended::new(Outcome::Done, guarantee, touched, plan.diff).leaving(left.names)
+}
+
+/// Takes everything back, last step first.
+fn fail(plan: Plan, made: Vec<Made>, failure: Failure, guarantee: Guarantee) -> Ended {
+    let which = plan.steps.get(made.len()).map(|step| &step.act);
+    let mut refusal = Refusal::new(failure.code);
+    if let Some(act) = which {
+        refusal = refusal.of(act.verb());
+        if let Some(at) = act.places().next() {
+            refusal = refusal.on(at.path.as_bytes());
+        }
+    }
+    if let Some(note) = failure.note {
+        refusal = refusal.noting(note);
+    }
+    let undone = undo::all(made);
+    let left = undone.left + u32::from(failure.trace == Trace::Some);
+    if left == 0 {
+        let touched = plan.touched().map(unchanged).collect();
+        return Ended::new(Outcome::Failed, guarantee, touched, plan.diff).because(refusal);
+    }
+    let touched = plan.steps.iter().flat_map(seen).collect();
+    let guarantee = weaker(guarantee, Guarantee::Detected);
+    Ended::new(Outcome::Uncertain, guarantee, touched, plan.diff)
+        .because(refusal)
+        .leaving(left)
+}
+
+/// What is at the names of a step now, as far as a look without reading tells.
+fn seen(step: &Step) -> Vec<Touched> {
+    let look = |at: &At, touched: &Touched| {
+        let now = match &at.within {
+            Within::Held(directory) => match open::observe_name(directory.fd.as_fd(), at.name()) {
+                Ok(now) => known(&now, touched),
+                Err(Errno::NOENT) => PathState::Absent,
+                Err(_) => PathState::Unknown,
+            },
+            Within::Made(_) => PathState::Unknown,
+        };
+        Touched {
+            after: now,
+            ..touched.clone()
+        }
+    };
+    let places = step.act.places().zip(&step.touched);
+    places.map(|(at, touched)| look(at, touched)).collect()
+}
+
+/// An object at a name; with its digest when it is one that was planned with.
+fn known(now: &Statx, touched: &Touched) -> PathState {
+    let is = observation(now);
+    let digest = [touched.before, touched.after]
+        .iter()
+        .find_map(|state| match state {
+            PathState::Present(present) => present
+                .stamp
+                .filter(|stamp| stamp.object() == is.stamp.object())
+                .and(present.digest),
+            PathState::Absent | PathState::Unknown => None,
+        });
+    state(now, digest)
+}
+
+/// The state of what was just seen.
+fn state(now: &Statx, digest: Option<portcullis_protocol::view::Digest>) -> PathState {
+    let is = observation(now);
+    PathState::Present(Present {
+        kind: is.kind,
+        mode: is.mode,
+        size: if is.kind == Kind::Directory {
+            0
+        } else {
+            is.stamp.size
+        },
+        digest,
+        stamp: Some(is.stamp),
+    })
+}
+
+/// The open directory of a name; one that the same plan made is opened from the root.
+fn name(session: &Session, at: &At) -> Result<Name, Errno> {
+    let directory = match &at.within {
+        Within::Held(directory) => Rc::clone(directory),
+        Within::Made(_) => {
+            let mut parent = at.path.clone();
+            parent.pop();
+            Rc::new(look_again(session, at.root, &parent)?)
+        }
+    };
+    Ok(Name {
+        directory,
+        name: at.name().to_vec(),
+    })
+}
+
+/// Whether an act is done already when it is planned.
+const fn is_nothing(act: &Act) -> bool {
+    matches!(act, Act::Keep { .. })
+}

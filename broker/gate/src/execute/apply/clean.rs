@@ -1,0 +1,175 @@
+//! After a whole change set stands: what was displaced goes. Nothing here can fail the effect; what
+//! cannot be removed is counted and keeps its temporary name.
+
+use super::undo::remove;
+use super::{Made, Name};
+use crate::sys::change;
+use crate::sys::directory::{self, Fetch};
+use crate::sys::open::{self, Purpose};
+use portcullis_protocol::path::RelPath;
+use portcullis_protocol::session::Deletion;
+use portcullis_protocol::view::Kind;
+use rustix::io::Errno;
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+/// Rounds over a directory that others fill while it is emptied.
+const ROUNDS_MAX: u32 = 8;
+
+/// What could not be removed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Left {
+    /// Temporary names.
+    pub(super) names: u32,
+    /// Entries of directories that were to be removed.
+    pub(super) entries: u64,
+}
+
+/// Whether cleaning up after a step may take long.
+pub(super) fn is_long(made: &Made) -> bool {
+    match made {
+        Made::Claimed { deletion, .. } => match deletion {
+            Deletion::Tree => true,
+            Deletion::File | Deletion::Directory => false,
+        },
+        Made::Nothing
+        | Made::Directory { .. }
+        | Made::Named { .. }
+        | Made::Exchanged { .. }
+        | Made::Renamed { .. }
+        | Made::Traded { .. }
+        | Made::Moded { .. } => false,
+    }
+}
+
+/// Cleans up after all steps.
+pub(super) fn all(made: Vec<Made>) -> Left {
+    let mut left = Left::default();
+    for step in made {
+        let clean = match step {
+            Made::Exchanged {
+                at,
+                temporary,
+                displaced,
+                ..
+            } => remove(&at.beside(temporary), displaced),
+            Made::Traded {
+                from,
+                temporary,
+                displaced,
+                ..
+            } => remove(&from.beside(temporary), displaced),
+            Made::Claimed {
+                at,
+                temporary,
+                id,
+                deletion,
+            } => {
+                let beside = at.beside(temporary);
+                match deletion {
+                    Deletion::File => remove(&beside, id),
+                    Deletion::Directory => {
+                        let gone = change::remove_directory(beside.fd(), &beside.name);
+                        left.entries += u64::from(gone.is_err());
+                        gone.is_ok()
+                    }
+                    Deletion::Tree => remove_tree(&beside, &mut left.entries),
+                }
+            }
+            Made::Nothing
+            | Made::Directory { .. }
+            | Made::Named { .. }
+            | Made::Renamed { .. }
+            | Made::Moded { .. } => true,
+        };
+        left.names += u32::from(!clean);
+    }
+    left
+}
+
+/// Removes a directory and all below it; whether nothing is left. Every directory is opened from
+/// the top of it by one call that enters no mount and no link, and nothing but directories is
+/// opened at all.
+fn remove_tree(top: &Name, left: &mut u64) -> bool {
+    let name = match RelPath::parse(&top.name) {
+        Ok(name) => name,
+        Err(_) => return false,
+    };
+    let root = match open::below(top.fd(), &name, Purpose::Look) {
+        Ok(root) => root,
+        Err(_) => {
+            *left += 1;
+            return false;
+        }
+    };
+    // A directory comes again after all that was in it.
+    let mut waiting = vec![(RelPath::root(), 0)];
+    while let Some((path, rounds)) = waiting.pop() {
+        let Ok(opened) = open::below(root.as_fd(), &path, Purpose::Entries) else {
+            *left += 1;
+            continue;
+        };
+        let below = empty(&opened, &path, left);
+        if below.is_empty() {
+            let gone = match parent(&root, &path) {
+                None => change::remove_directory(top.fd(), &top.name),
+                Some((directory, name)) => directory
+                    .and_then(|directory| change::remove_directory(directory.as_fd(), name)),
+            };
+            match gone {
+                Ok(()) => {}
+                // Somebody who is still in it made something.
+                Err(Errno::NOTEMPTY | Errno::EXIST) if rounds < ROUNDS_MAX => {
+                    waiting.push((path, rounds + 1));
+                }
+                Err(_) => *left += 1,
+            }
+        } else if rounds < ROUNDS_MAX {
+            waiting.push((path, rounds + 1));
+            waiting.extend(below.into_iter().map(|path| (path, 0)));
+        } else {
+            *left += 1;
+        }
+    }
+    *left == 0
+}
+
+/// The open parent of a path below the tree, and its last name; none for the top.
+fn parent<'p>(root: &OwnedFd, path: &'p RelPath) -> Option<(Result<OwnedFd, Errno>, &'p [u8])> {
+    let name = path.last()?;
+    let mut above = path.clone();
+    above.pop();
+    Some((open::below(root.as_fd(), &above, Purpose::Look), name))
+}
+
+/// Removes all but the directories in one directory; gives those.
+fn empty(opened: &OwnedFd, path: &RelPath, left: &mut u64) -> Vec<RelPath> {
+    let mut below = Vec::new();
+    let mut files: Vec<Vec<u8>> = Vec::new();
+    let listed = directory::each(opened.as_fd(), &mut Fetch::new(), |named| {
+        match (is_directory(opened.as_fd(), &named), path.join(named.name)) {
+            (true, Ok(path)) => below.push(path),
+            (true, Err(_)) => *left += 1,
+            (false, _) => files.push(named.name.to_vec()),
+        }
+        ControlFlow::Continue(())
+    });
+    *left += u64::from(listed.is_err());
+    for name in files {
+        match change::remove(opened.as_fd(), &name) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(_) => *left += 1,
+        }
+    }
+    below
+}
+
+/// Some file systems do not say in a listing what a name is.
+fn is_directory(directory: BorrowedFd<'_>, named: &directory::Named<'_>) -> bool {
+    match named.kind {
+        Kind::Directory => true,
+        Kind::Unknown => open::observe_name(directory, named.name)
+            .is_ok_and(|seen| crate::observation::observation(&seen).kind == Kind::Directory),
+        Kind::File | Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device => false,
+    }
+}

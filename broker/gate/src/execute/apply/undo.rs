@@ -1,0 +1,135 @@
+//! Taking back what was made, last step first. Nothing of anybody else is removed: what is taken
+//! back is looked at first, under a name nobody knows.
+
+use super::{Made, Name};
+use crate::sys::{change, meta};
+use portcullis_protocol::view::ObjectId;
+use rustix::io::Errno;
+use std::os::fd::AsFd as _;
+
+/// Tries of a call that only failed for the moment.
+const TRIES: u32 = 3;
+/// Exchanges until a name that others exchange as well has what it had.
+const EXCHANGES_MAX: u32 = 64;
+
+/// What could not be taken back.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Undone {
+    pub(super) left: u32,
+}
+
+/// Takes back all steps.
+pub(super) fn all(made: Vec<Made>) -> Undone {
+    let mut undone = Undone::default();
+    for step in made.into_iter().rev() {
+        if !one(step) {
+            undone.left += 1;
+        }
+    }
+    undone
+}
+
+/// Takes back one step; whether it could.
+fn one(made: Made) -> bool {
+    match made {
+        Made::Nothing => true,
+        Made::Directory { at, id } => {
+            // Only an empty directory goes: what others put into it stays, and it with it.
+            at.object() == Ok(id) && again(|| change::remove_directory(at.fd(), &at.name))
+        }
+        Made::Named { at, id, temporary } => {
+            let beside = at.beside(temporary);
+            again(|| change::rename(at.fd(), &at.name, beside.fd(), &beside.name))
+                && (remove(&beside, id) || {
+                    change::rename(beside.fd(), &beside.name, at.fd(), &at.name)
+                        .unwrap_or_default();
+                    false
+                })
+        }
+        Made::Exchanged {
+            at,
+            temporary,
+            placed,
+            displaced,
+        } => {
+            let beside = at.beside(temporary);
+            beside.object() == Ok(displaced)
+                && again(|| change::exchange(beside.fd(), &beside.name, at.fd(), &at.name))
+                && settle(&at, &beside, placed, displaced)
+        }
+        Made::Claimed { at, temporary, .. } => {
+            let beside = at.beside(temporary);
+            again(|| change::rename(beside.fd(), &beside.name, at.fd(), &at.name))
+        }
+        Made::Renamed { from, to, id } => {
+            to.object() == Ok(id)
+                && again(|| change::rename(to.fd(), &to.name, from.fd(), &from.name))
+        }
+        Made::Traded {
+            from,
+            to,
+            temporary,
+            id,
+            ..
+        } => {
+            let beside = from.beside(temporary);
+            again(|| change::rename(beside.fd(), &beside.name, from.fd(), &from.name))
+                && to.object() == Ok(id)
+                && again(|| change::exchange(from.fd(), &from.name, to.fd(), &to.name))
+        }
+        Made::Moded { object, before } => again(|| meta::set_mode(object.as_fd(), before)),
+    }
+}
+
+/// Makes a call until it succeeds, a few times.
+fn again(mut call: impl FnMut() -> Result<(), Errno>) -> bool {
+    (0..TRIES).any(|_| call().is_ok())
+}
+
+/// Removes a temporary that is ours; whether nothing is left of it.
+pub(super) fn remove(beside: &Name, ours: ObjectId) -> bool {
+    for _ in 0..TRIES {
+        match beside.object() {
+            Ok(object) if object == ours => {}
+            Err(Errno::NOENT) => return true,
+            Ok(_) | Err(_) => continue,
+        }
+        match change::remove(beside.fd(), &beside.name) {
+            Ok(()) | Err(Errno::NOENT) => return true,
+            Err(_) => {}
+        }
+    }
+    false
+}
+
+/// After an exchange brought out something else than expected: exchanges back until the name has
+/// what it had, and removes ours. `placed` is what was put there.
+pub(super) fn put_back(at: &Name, beside: &Name, placed: ObjectId) -> bool {
+    let Some(out) = (0..TRIES).find_map(|_| beside.object().ok()) else {
+        return false;
+    };
+    again(|| change::exchange(beside.fd(), &beside.name, at.fd(), &at.name))
+        && settle(at, beside, placed, out)
+}
+
+/// After an exchange back: `restored` was put under the name and `expected` must have come out. If
+/// something else did, somebody replaced the name meanwhile, and an older version now stands over
+/// a newer one: exchange again, until what comes out is what was put there last. That is ours, or
+/// a version that somebody has replaced by then.
+fn settle(at: &Name, beside: &Name, expected: ObjectId, restored: ObjectId) -> bool {
+    let (mut expected, mut put) = (expected, restored);
+    for _ in 0..EXCHANGES_MAX {
+        let Some(out) = (0..TRIES).find_map(|_| beside.object().ok()) else {
+            return false;
+        };
+        if out == expected {
+            return remove(beside, out);
+        }
+        // Not possible when the name was removed: it stays so, and what came out is kept.
+        if !again(|| change::exchange(beside.fd(), &beside.name, at.fd(), &at.name)) {
+            return false;
+        }
+        (expected, put) = (put, out);
+    }
+    false
+}

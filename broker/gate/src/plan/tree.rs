@@ -1,0 +1,151 @@
+//! A directory that is moved or removed whole: every name below it is judged first, because its
+//! path changes with it. A denial of one of them holds the directory where it is.
+
+use super::act::At;
+use crate::errors::code_of;
+use crate::policy::{Judgement, Place};
+use crate::session::Session;
+use crate::sys::directory::{self, Fetch};
+use crate::sys::open::{self, Purpose};
+use portcullis_protocol::limits::{TREE_DEPTH_MAX, TREE_ENTRIES_MAX};
+use portcullis_protocol::path::RelPath;
+use portcullis_protocol::refusal::{Code, Refusal, Rule};
+use portcullis_protocol::session::Selector;
+use portcullis_protocol::verb::Verb;
+use portcullis_protocol::view::Kind;
+use rustix::io::Errno;
+use std::ops::ControlFlow;
+use std::os::fd::AsFd as _;
+
+/// Why a directory must stay.
+#[derive(Debug)]
+pub(crate) enum Held {
+    /// A rule covers something below it.
+    Denied(Rule),
+    /// Something below it cannot be moved or removed, and what it is may not be said.
+    Unsaid,
+    /// Something else is mounted below it.
+    Mount,
+    /// More below it than is judged for one effect.
+    TooMuch,
+    /// It cannot be looked at.
+    Kernel(Errno),
+}
+
+impl Held {
+    /// What a worker is told.
+    pub(crate) fn refusal(self, verb: Verb, selector: &Selector) -> Refusal {
+        let (code, rule, note) = match self {
+            Self::Denied(rule) => (Code::Denied, Some(rule), "it covers something below"),
+            Self::Unsaid => (Code::Denied, None, "something below it has to stay"),
+            Self::Mount => (Code::MountCrossing, None, "below it"),
+            Self::TooMuch => (Code::OutOfBudget, None, "there is too much below it"),
+            Self::Kernel(errno) => (code_of(errno), None, "below it"),
+        };
+        let refusal = Refusal::new(code)
+            .of(verb)
+            .on(selector.path.as_slice())
+            .noting(note);
+        match rule {
+            Some(rule) => refusal.by(rule),
+            None => refusal,
+        }
+    }
+}
+
+/// A directory to be looked into: its path below the root, what covers it where it is and where
+/// it would be.
+struct Waiting {
+    path: RelPath,
+    depth: u32,
+    here: Place,
+    there: Option<Place>,
+}
+
+/// Judges every name below `at` for `verb`, where it is and, for a move, where it would be.
+pub(crate) fn judge_tree(
+    session: &Session,
+    verb: Verb,
+    at: &At,
+    destination: Option<&RelPath>,
+) -> Result<(), Held> {
+    let root = session.root(at.root).ok_or(Held::Kernel(Errno::BADF))?;
+    let policy = &session.policy;
+    let mut fetch = Fetch::new();
+    let mut entries = 0;
+    let mut waiting = vec![Waiting {
+        here: policy.place(at.root, &at.path),
+        there: destination.map(|path| policy.place(at.root, path)),
+        path: at.path.clone(),
+        depth: 0,
+    }];
+    while let Some(directory) = waiting.pop() {
+        if directory.depth > TREE_DEPTH_MAX {
+            return Err(Held::TooMuch);
+        }
+        let opened = open::below(root, &directory.path, Purpose::Entries).map_err(|errno| {
+            if errno == Errno::XDEV {
+                Held::Mount
+            } else {
+                Held::Kernel(errno)
+            }
+        })?;
+        let device = match session.sole_device(at.root) {
+            Some(sole) => sole,
+            None => at.within.nearest().id.device,
+        };
+        let mut stopped = Ok(());
+        directory::each(opened.as_fd(), &mut fetch, |named| {
+            entries += 1;
+            match judge(session, verb, &directory, &named, device) {
+                _ if entries > TREE_ENTRIES_MAX => stopped = Err(Held::TooMuch),
+                Ok(below) => waiting.extend(below),
+                Err(held) => stopped = Err(held),
+            }
+            if stopped.is_ok() {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        })
+        .map_err(Held::Kernel)?;
+        stopped?;
+    }
+    Ok(())
+}
+
+/// Judges one name; gives it back when it is a directory to be looked into.
+fn judge(
+    session: &Session,
+    verb: Verb,
+    directory: &Waiting,
+    named: &directory::Named<'_>,
+    device: u64,
+) -> Result<Option<Waiting>, Held> {
+    let policy = &session.policy;
+    let here = policy.enter(&directory.here, named.name);
+    let there = directory
+        .there
+        .as_ref()
+        .map(|there| policy.enter(there, named.name));
+    let object = policy.judge_object((device, named.inode), verb);
+    let names = [Some(&here), there.as_ref()];
+    let names = names.into_iter().flatten();
+    for judgement in names.map(|p| policy.judge_place(p, verb)).chain([object]) {
+        match judgement {
+            Judgement::Clear => {}
+            Judgement::Denied(rule) => return Err(Held::Denied(rule.clone())),
+            Judgement::Hidden => return Err(Held::Unsaid),
+        }
+    }
+    if !matches!(named.kind, Kind::Directory | Kind::Unknown) {
+        return Ok(None);
+    }
+    let path = directory.path.join(named.name).map_err(|_| Held::TooMuch)?;
+    Ok(Some(Waiting {
+        path,
+        depth: directory.depth + 1,
+        here,
+        there,
+    }))
+}

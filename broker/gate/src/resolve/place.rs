@@ -1,0 +1,295 @@
+//! Where a change is to happen: a name in a directory, whether there is something of that name or
+//! not. The directory and the object are each opened from the root by one call, like everything.
+
+use super::canonical::canonical;
+use super::{Asked, Stop, code_of_name, open_judged, plain};
+use crate::admit::{Admitted, AdmittedParts};
+use crate::observation::observation;
+use crate::policy::Judgement;
+use crate::session::Session;
+use crate::sys::open::{self, Purpose};
+use portcullis_protocol::limits::{PARENTS_MAX, RESOLVE_TRIES_MAX};
+use portcullis_protocol::path::{RelPath, Want};
+use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::session::Links;
+use portcullis_protocol::verb::Verb;
+use portcullis_protocol::view::{Kind, ObjectId, Observation, RootIndex};
+use rustix::fs::Statx;
+use rustix::io::Errno;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+/// Which names of a path may be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// None.
+    Refused,
+    /// The last.
+    Last,
+    /// The last and directories before it.
+    Parents,
+}
+
+/// An open directory and which it is.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    pub(crate) fd: OwnedFd,
+    pub(crate) id: ObjectId,
+    pub(crate) root: RootIndex,
+    pub(crate) path: RelPath,
+}
+
+/// An object, held so that its numbers cannot become another's.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) fd: OwnedFd,
+    pub(crate) observation: Observation,
+    pub(crate) owner: (u32, u32),
+}
+
+/// Holding one means: the grants and denials of `path` allow the verb, `directory` is the nearest
+/// directory on the way that exists, and `object` is what had the name. The type of the object
+/// and whether it is as expected is for `plan` to judge.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) root: RootIndex,
+    pub(crate) path: RelPath,
+    pub(crate) directory: Directory,
+    /// Names below `directory` that are missing, the last included when nothing has it.
+    pub(crate) missing: usize,
+    pub(crate) object: Option<Held>,
+}
+
+/// Resolves one admitted selector to a place. `written` is how the worker wrote it.
+pub(crate) fn find(
+    session: &Session,
+    admitted: Admitted<'_>,
+    allowed: Missing,
+) -> Result<Place, Refusal> {
+    let parts = admitted.into_parts();
+    let Some(root) = session.root(parts.root) else {
+        return Err(Refusal::new(Code::NoSuchRoot)
+            .of(parts.verb)
+            .on(parts.written));
+    };
+    let asked = Asked {
+        session,
+        root,
+        parts,
+    };
+    let mut path = plain(&asked.parts).map_err(|error| asked.refuse(code_of_name(error)))?;
+    for _ in 0..RESOLVE_TRIES_MAX {
+        let (path, missing) = match path.take() {
+            Some(path) => {
+                asked.permit(&path)?;
+                (path, None)
+            }
+            None => match canonical(&asked, allowed) {
+                Ok(found) => (found.path, Some(found.missing)),
+                Err(Stop::Refused(refusal)) => return Err(refusal),
+                Err(Stop::Link | Stop::Moved) => continue,
+            },
+        };
+        match pin(&asked, path, missing, allowed) {
+            Ok(place) => return Ok(place),
+            Err(Stop::Refused(refusal)) => return Err(refusal),
+            Err(Stop::Link | Stop::Moved) => {}
+        }
+    }
+    Err(asked.refuse(Code::Contended))
+}
+
+/// Opens what there is of a plain path. `missing` is what a search found, none when the path was
+/// taken as it was written.
+fn pin(
+    asked: &Asked<'_>,
+    path: RelPath,
+    missing: Option<usize>,
+    allowed: Missing,
+) -> Result<Place, Stop> {
+    if path.is_root() {
+        let note = "a root itself cannot be changed, only what is in it";
+        return Err(asked.refuse(Code::OutOfRange).noting(note).into());
+    }
+    if asked.session.policy.denies_objects() {
+        judge_existing(asked, &path)?;
+    }
+    let AdmittedParts {
+        root, want, links, ..
+    } = asked.parts;
+    let object = if missing.is_some_and(|missing| missing > 0) {
+        None
+    } else {
+        match open_target(asked, &path) {
+            Ok((_, observed)) if is_link(&observed) && links == Links::Follow => {
+                return Err(Stop::Link);
+            }
+            Ok((fd, observed)) => Some(held(fd, &observed)),
+            Err(Errno::NOENT) if allowed != Missing::Refused => None,
+            Err(errno) => return Err(asked.stop_at(&path, errno)),
+        }
+    };
+    if let Some(held) = &object {
+        judge_held(asked, held, want)?;
+    }
+    let (directory, missing) = nearest(asked, &path, &object, allowed)?;
+    Ok(Place {
+        root,
+        path,
+        directory,
+        missing,
+        object,
+    })
+}
+
+/// Opens what a change is about: for reading where its content is compared or recorded, as far as
+/// that can be; else to hold it.
+fn open_target(asked: &Asked<'_>, path: &RelPath) -> Result<(OwnedFd, Statx), Errno> {
+    let (session, root) = (asked.session, asked.root);
+    match asked.parts.verb {
+        Verb::Write | Verb::Edit | Verb::Move | Verb::Delete => {
+            match open_judged(session, root, path, Purpose::Content) {
+                // A link, a socket, a directory that may not be listed, a file that may not be
+                // read, or nothing that is named by this path: the look tells.
+                Err(
+                    Errno::LOOP
+                    | Errno::ACCESS
+                    | Errno::NXIO
+                    | Errno::NODEV
+                    | Errno::ISDIR
+                    | Errno::PERM
+                    | Errno::TXTBSY,
+                ) => open_judged(session, root, path, Purpose::LookAtLink),
+                other => other,
+            }
+        }
+        Verb::Mkdir | Verb::DeleteTree | Verb::Chmod | Verb::Link => {
+            open_judged(session, root, path, Purpose::LookAtLink)
+        }
+        // Nothing of these is changed.
+        Verb::Stat | Verb::Read | Verb::List | Verb::Glob | Verb::Search => Err(Errno::INVAL),
+    }
+}
+
+/// The nearest directory on the way that exists, and how many names below it do not.
+fn nearest(
+    asked: &Asked<'_>,
+    path: &RelPath,
+    object: &Option<Held>,
+    allowed: Missing,
+) -> Result<(Directory, usize), Stop> {
+    let mut parent = path.clone();
+    let mut missing = usize::from(object.is_none());
+    loop {
+        parent.pop();
+        match directory(asked.session, asked.root, asked.parts.root, &parent) {
+            Ok(directory) => return Ok((directory, missing)),
+            Err(Errno::NOENT) if object.is_none() && allowed == Missing::Parents => {
+                missing += 1;
+                if missing > PARENTS_MAX || parent.is_root() {
+                    return Err(asked.stop(Errno::NOENT));
+                }
+            }
+            Err(errno) => return Err(asked.stop_at(&parent, errno)),
+        }
+    }
+}
+
+/// Opens a directory from its root.
+fn directory(
+    session: &Session,
+    root_fd: BorrowedFd<'_>,
+    root: RootIndex,
+    path: &RelPath,
+) -> Result<Directory, Errno> {
+    let fd = open::below(root_fd, path, Purpose::Look)?;
+    let observed = open::observe(&fd)?;
+    let observation = observation(&observed);
+    if observation.kind != Kind::Directory {
+        return Err(Errno::NOTDIR);
+    }
+    if session
+        .sole_device(root)
+        .is_some_and(|sole| sole != observation.stamp.device)
+    {
+        return Err(Errno::XDEV);
+    }
+    Ok(Directory {
+        fd,
+        id: observation.stamp.object(),
+        root,
+        path: path.clone(),
+    })
+}
+
+/// Opens the directory of this path once more, whichever it is by now.
+pub(crate) fn look_again(
+    session: &Session,
+    root: RootIndex,
+    path: &RelPath,
+) -> Result<Directory, Errno> {
+    let root_fd = session.root(root).ok_or(Errno::BADF)?;
+    directory(session, root_fd, root, path)
+}
+
+fn held(fd: OwnedFd, observed: &Statx) -> Held {
+    Held {
+        fd,
+        observation: observation(observed),
+        owner: (observed.stx_uid, observed.stx_gid),
+    }
+}
+
+fn is_link(observed: &Statx) -> bool {
+    observation(observed).kind == Kind::Link
+}
+
+/// What must be true of the object itself, whatever is done with it.
+fn judge_held(asked: &Asked<'_>, held: &Held, want: Want) -> Result<(), Stop> {
+    let stamp = held.observation.stamp;
+    let sole = asked.session.sole_device(asked.parts.root);
+    if sole.is_some_and(|device| device != stamp.device) {
+        return Err(asked.refuse(Code::MountCrossing).into());
+    }
+    let object = (stamp.device, stamp.inode);
+    match asked.session.policy.judge_object(object, asked.parts.verb) {
+        Judgement::Clear => {}
+        Judgement::Denied(rule) => {
+            return Err(asked.refuse(Code::Denied).by(rule.clone()).into());
+        }
+        Judgement::Hidden => return Err(asked.refuse(Code::NotFound).into()),
+    }
+    let makes_directory = asked.parts.verb == Verb::Mkdir;
+    if want == Want::Directory && held.observation.kind != Kind::Directory && !makes_directory {
+        return Err(asked.refuse(Code::NotADirectory).into());
+    }
+    Ok(())
+}
+
+/// Judges, as objects, whatever of the path exists. See `Asked::judge_objects`.
+fn judge_existing(asked: &Asked<'_>, path: &RelPath) -> Result<(), Stop> {
+    let mut prefix = RelPath::root();
+    let mut names = path.names();
+    loop {
+        match asked.look(&prefix) {
+            Ok((fd, observed)) => {
+                drop(fd);
+                asked.judge_object(&observed)?;
+            }
+            Err(Errno::NOENT) => return Ok(()),
+            Err(errno) => return Err(asked.stop_at(&prefix, errno)),
+        }
+        match names.next() {
+            Some(name) => prefix
+                .push(name)
+                .map_err(|error| asked.refuse(code_of_name(error)))?,
+            None => return Ok(()),
+        }
+    }
+}
+
+impl Held {
+    /// The object, for calls by descriptor.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
