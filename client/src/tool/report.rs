@@ -136,7 +136,7 @@ impl Report {
         match self.form {
             Form::Text => {
                 say(&error.to_string());
-                if let Some(now) = error.refusal().and_then(|refusal| refusal.current) {
+                if let Some(now) = error.refusal().and_then(|refusal| refusal.current.as_deref().copied()) {
                     say(&format!("its stamp now: {}", stamp::show(&now)));
                 }
             }
