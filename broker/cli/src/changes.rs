@@ -160,7 +160,29 @@ pub(crate) struct Changes {
 struct Name {
     before: PathState,
     after: PathState,
+    reach: Reach,
     times: u32,
+}
+
+/// What of an object the changes of its name reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Its mode alone, so that its content is not looked at.
+    Mode,
+    /// Everything.
+    Object,
+}
+
+impl Name {
+    fn net(&self) -> Net {
+        match (&self.before, &self.after, self.reach) {
+            (PathState::Present(a), PathState::Present(b), Reach::Mode) if a.mode == b.mode => {
+                Net::Restored
+            }
+            (_, _, Reach::Mode) => Net::Mode,
+            (before, after, Reach::Object) => Net::of(before, after),
+        }
+    }
 }
 
 impl Changes {
@@ -194,16 +216,56 @@ impl Changes {
             // A move is two names, one after the other: the old one, then the new one.
             let leaves = one.verb == Verb::Move && one.after == PathState::Absent;
             if leaves && let Some(other) = touched.next_if(|next| next.verb == Verb::Move) {
-                self.moved.push((name, place(receipt, other)));
+                self.add_move(name, place(receipt, other), other);
                 continue;
             }
+            let reach = match one.verb {
+                Verb::Chmod => Reach::Mode,
+                Verb::Stat
+                | Verb::Read
+                | Verb::List
+                | Verb::Glob
+                | Verb::Search
+                | Verb::Write
+                | Verb::Edit
+                | Verb::Mkdir
+                | Verb::Move
+                | Verb::Delete
+                | Verb::DeleteTree
+                | Verb::Link => Reach::Object,
+            };
             let known = self.names.entry(name).or_insert(Name {
                 before: one.before,
                 after: one.after,
+                reach,
                 times: 0,
             });
             known.after = one.after;
             known.times += 1;
+            if reach == Reach::Object {
+                known.reach = reach;
+            }
+        }
+    }
+
+    /// What was created here and then moved was created where it is; what was moved twice was
+    /// moved from its first name to its last.
+    fn add_move(&mut self, from: String, to: String, there: &Touched) {
+        let created = |name: &Name| name.before == PathState::Absent;
+        if self.names.get(&from).is_some_and(created) {
+            let times = self.names.remove(&from).map_or(1, |name| name.times);
+            let name = Name {
+                before: there.before,
+                after: there.after,
+                reach: Reach::Object,
+                times,
+            };
+            self.names.insert(to, name);
+            return;
+        }
+        match self.moved.iter_mut().find(|(_, last)| *last == from) {
+            Some((_, last)) => *last = to,
+            None => self.moved.push((from, to)),
         }
     }
 
@@ -216,8 +278,7 @@ impl Changes {
     pub(crate) fn counts(&self) -> Vec<(&'static str, usize)> {
         let of = |net: Net| {
             let all = self.names.values();
-            all.filter(|name| Net::of(&name.before, &name.after) == net)
-                .count()
+            all.filter(|name| name.net() == net).count()
         };
         let mut counts: Vec<(&str, usize)> =
             Net::ALL.iter().map(|net| (net.name(), of(*net))).collect();
@@ -233,7 +294,7 @@ impl Changes {
             .iter()
             .map(|(from, to)| format!("moved {from} → {to}"));
         let names = self.names.iter().map(|(name, known)| {
-            let net = Net::of(&known.before, &known.after).name();
+            let net = known.net().name();
             match known.times {
                 1 => format!("{net} {name}"),
                 times => format!("{net} {name} ({times} times)"),
@@ -248,7 +309,7 @@ impl Changes {
             .iter()
             .map(|(name, known)| {
                 json!({
-                    "name": name, "how": Net::of(&known.before, &known.after).name(),
+                    "name": name, "how": known.net().name(),
                     "times": known.times,
                 })
             })

@@ -49,6 +49,110 @@ fn runs_share_one_and_each_is_on_record() {
 }
 
 #[test]
+fn a_run_ends_by_saying_what_it_changed_and_the_records_show_it() {
+    let place = Place::new();
+    place.write("repo/gone", "old\n");
+    let said = place.script(
+        &[],
+        "echo made | portcullis-tool write made.txt >/dev/null
+         echo again | portcullis-tool write README.md >/dev/null
+         portcullis-tool move src/lib.rs src/moved.rs >/dev/null
+         portcullis-tool delete gone >/dev/null
+         portcullis-tool chmod 600 src/main.rs >/dev/null
+         portcullis-tool chmod 600 none 2>/dev/null; true",
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    let lines: Vec<&str> = said.err.lines().collect();
+    assert!(
+        lines[0].starts_with(
+            "portcullis: changed: 1 created, 1 replaced, 1 moved, 1 mode changed, 1 deleted; 6 \
+             requests (6 change), "
+        ),
+        "{said:?}"
+    );
+    assert_eq!(
+        lines[1..7],
+        [
+            "portcullis:   moved /workspace/src/lib.rs → /workspace/src/moved.rs",
+            "portcullis:   replaced /workspace/README.md",
+            "portcullis:   deleted /workspace/gone",
+            "portcullis:   created /workspace/made.txt",
+            "portcullis:   mode changed /workspace/src/main.rs",
+            "portcullis: see `portcullis log 1`, `portcullis diff 1`",
+        ]
+    );
+    let log = place.portcullis(&["log", "1"]);
+    assert!(log.out.contains("done, exact, by gate"), "{log:?}");
+    assert!(
+        log.out
+            .contains("write /workspace/made.txt: nothing → file 0644, 5 bytes"),
+        "{log:?}"
+    );
+    let diff = place.portcullis(&["diff", "last"]);
+    for wanted in [
+        "+++ b/made.txt\n",
+        "\n+made\n",
+        "\n-# title\n",
+        "\n+again\n",
+    ] {
+        assert!(diff.out.contains(wanted), "{wanted}: {diff:?}");
+    }
+    let one = place.portcullis(&["diff", "--receipt", "1", "--json"]);
+    let document = &one.documents()[0];
+    assert_eq!(document["diffs"].as_array().unwrap().len(), 1);
+    assert_eq!(document["diffs"][0]["cut"], 0);
+    let exported = place.portcullis(&["log", "last", "export"]).documents();
+    assert_eq!(exported.len(), 5);
+    assert_eq!(exported[0]["names"][0]["before"]["state"], "absent");
+    assert_eq!(exported[4]["names"][0]["after"]["mode"], "0600");
+    assert_eq!(place.portcullis(&["log", "verify"]).code, 0);
+}
+
+#[test]
+fn what_is_read_only_is_not_changed() {
+    let place = Place::new();
+    let mut run = place.worker(
+        &["--read", "repo", "--json"],
+        &[
+            "bash",
+            "-c",
+            "echo x | portcullis-tool write README.md; echo $?",
+        ],
+    );
+    let said = Said::of(&mut run);
+    assert_eq!(said.lines(), ["77"], "{said:?}");
+    let document = said.document();
+    assert_eq!(document["changed"], "unchanged");
+    assert_eq!(document["refusals"][0]["code"], "not_granted");
+}
+
+#[test]
+fn records_that_were_tampered_with_are_found_out() {
+    let place = Place::new();
+    let said = place.script(
+        &["--embedded", "--state", "named"],
+        "echo x | portcullis-tool write a",
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    let verify = ["log", "verify", "--state", "named"];
+    assert_eq!(place.portcullis(&verify).code, 0);
+    // A receipt is blake3-chained: one byte of it is enough.
+    let file = place.at("named/state.db");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let name = b"workspace";
+    let at: Vec<usize> = (0..bytes.len() - name.len())
+        .filter(|at| bytes[*at..].starts_with(name))
+        .collect();
+    assert!(!at.is_empty());
+    for at in at {
+        bytes[at] = b'W';
+    }
+    std::fs::write(&file, bytes).unwrap();
+    let broken = place.portcullis(&verify);
+    assert_eq!(broken.code, 1, "{broken:?}");
+}
+
+#[test]
 fn runs_at_the_same_time_share_one_too() {
     let place = Place::new();
     let children: Vec<_> = (0..8)

@@ -96,6 +96,46 @@ fn names_are_told_by_how_they_ended_up() {
     );
 }
 
+fn moved(from: &str, to: &str) -> Receipt {
+    receipt(
+        Outcome::Done,
+        vec![
+            touched(Verb::Move, from, file(1, 0o644), NONE),
+            touched(Verb::Move, to, NONE, file(1, 0o644)),
+        ],
+    )
+}
+
+#[test]
+fn moves_are_followed() {
+    let mut changes = Changes::default();
+    let made = touched(Verb::Write, "draft", NONE, file(1, 0o644));
+    changes.add(&receipt(Outcome::Done, vec![made]));
+    for (from, to) in [("draft", "final"), ("a", "b"), ("b", "c")] {
+        changes.add(&moved(from, to));
+    }
+    let lines: Vec<String> = changes.lines().collect();
+    assert_eq!(lines, ["moved /w/a → /w/c", "created /w/final"]);
+}
+
+#[test]
+fn a_mode_alone_is_told_without_a_look_at_the_content() {
+    let bare = |mode| match file(0, mode) {
+        PathState::Present(there) => PathState::Present(Present {
+            digest: None,
+            ..there
+        }),
+        other => other,
+    };
+    let mut changes = Changes::default();
+    for (name, after) in [("x", bare(0o600)), ("y", bare(0o644))] {
+        let chmod = touched(Verb::Chmod, name, bare(0o644), after);
+        changes.add(&receipt(Outcome::Done, vec![chmod]));
+    }
+    let lines: Vec<String> = changes.lines().collect();
+    assert_eq!(lines, ["mode changed /w/x", "changed and restored /w/y"]);
+}
+
 #[test]
 fn what_failed_changed_nothing_and_what_is_uncertain_may_have() {
     let mut changes = Changes::default();
