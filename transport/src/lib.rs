@@ -134,7 +134,7 @@ pub fn pair() -> Result<(OwnedFd, OwnedFd), TransportError> {
         None,
     )?;
     for socket in [&a, &b] {
-        sockopt::set_socket_send_buffer_size(socket, 4 * FRAME_BYTES_MAX)?;
+        make_room(socket)?;
     }
     Ok((a, b))
 }
@@ -146,6 +146,12 @@ fn unsent(error: Errno) -> TransportError {
         Errno::PIPE | Errno::CONNRESET => TransportError::Closed,
         error => error.into(),
     }
+}
+
+/// Gives a socket room for the frames it sends. Each side gives it to its own socket: an accepted
+/// one does not have what the listening one was given.
+pub fn make_room(socket: impl AsFd) -> Result<(), Errno> {
+    sockopt::set_socket_send_buffer_size(socket, 4 * FRAME_BYTES_MAX)
 }
 
 impl<S: Side> Endpoint<S> {

@@ -1,12 +1,15 @@
 //! The warden: keeps roots and authorities, and starts one caged gate for each session.
 //!
-//! It is embedded: [`Embedded`] owns its two threads, and everything ends with it. A runtime
-//! speaks to it over a control socket ([`Embedded::connect`]) as `portcullis_protocol::control`
-//! says. It never parses what a worker wrote, and treats what a gate writes as untrusted.
+//! It has two forms. [`Embedded`] serves the process it is in, and ends with it. [`Serving`] takes
+//! connections of every runtime of its user at a listening socket, and ends when nobody needs it.
+//! Either way it owns its threads, and a runtime speaks to it over a control socket as
+//! `portcullis_protocol::control` says. It never parses what a worker wrote, and treats what a
+//! gate writes as untrusted.
 //!
 //! | module | what |
 //! |---|---|
 //! | `config` | what the embedder decides |
+//! | `serving`, `listen`, `peer` | the form that listens: who may connect, and when it ends |
 //! | `connection` | one control peer: its roots, its sessions, its orders |
 //! | `root` | sealing a directory from its descriptor |
 //! | `mint`, `overlap`, `builtin`, `own` | from an order to an authority |
@@ -29,12 +32,15 @@ mod effect;
 mod gate;
 mod kept;
 mod launch;
+mod listen;
 mod locks;
 mod lookup;
 mod mint;
 mod overlap;
 mod own;
+mod peer;
 mod root;
+mod serving;
 mod settle;
 mod shared;
 mod socket;
@@ -45,6 +51,7 @@ mod sys;
 mod testing;
 
 pub use config::{Config, Deadlines, GateExecutable, default_limits, own_build};
+pub use serving::{Listening, Serving, ServingHandle, Told};
 pub use spawn::ExecutableError;
 pub use state::{Records, StateError, StatePlace, usual_state};
 
@@ -111,32 +118,15 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Opens the gate's executable and starts the warden's threads.
+    /// Opens the gate's executable and the state, and starts the warden's threads.
     pub fn start(config: Config) -> Result<Self, StartError> {
-        let system = |what| move |source| StartError::System { what, source };
-        check_descriptors()?;
-        let executable = Executable::open(config.gate)?;
-        let state = State::open(&config.state, config.deadlines.old_gates)?;
-        let terms = Terms {
-            limits: config.limits,
-            mint_deadline: config.mint_deadline,
-            deadlines: config.deadlines,
-            build: config.build,
-            sharing: config.sharing,
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .build()
-            .map_err(system("the event loop"))?;
-        let (spawner, spawning) =
-            Spawner::start(executable).map_err(system("the thread that starts gates"))?;
-        let shared = Shared::new(terms, spawner, state).map_err(system("/dev/urandom"))?;
+        let Prepared {
+            runtime,
+            shared,
+            spawning,
+        } = prepare(config)?;
         let (sockets, connected) = mpsc::unbounded_channel();
-        let warden = std::thread::Builder::new()
-            .name("portcullis-warden".to_owned())
-            .spawn(move || runtime.block_on(accept(Arc::new(shared), connected)))
-            .map_err(system("the warden's thread"))?;
+        let warden = thread(move || runtime.block_on(accept(shared, connected)))?;
         Ok(Self {
             sockets: Some(sockets),
             warden: Some(warden),
@@ -172,16 +162,69 @@ fn check_descriptors() -> Result<(), StartError> {
     }
 }
 
+/// What both forms start with.
+struct Prepared {
+    runtime: tokio::runtime::Runtime,
+    shared: Arc<Shared>,
+    spawning: JoinHandle<()>,
+}
+
+fn prepare(config: Config) -> Result<Prepared, StartError> {
+    check_descriptors()?;
+    let executable = Executable::open(config.gate)?;
+    let state = State::open(&config.state, config.deadlines.old_gates)?;
+    let terms = Terms {
+        limits: config.limits,
+        mint_deadline: config.mint_deadline,
+        deadlines: config.deadlines,
+        build: config.build,
+        sharing: config.sharing,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(system("the event loop"))?;
+    let (spawner, spawning) =
+        Spawner::start(executable).map_err(system("the thread that starts gates"))?;
+    let shared = Shared::new(terms, spawner, state).map_err(system("/dev/urandom"))?;
+    Ok(Prepared {
+        runtime,
+        shared: Arc::new(shared),
+        spawning,
+    })
+}
+
+fn system(what: &'static str) -> impl FnOnce(io::Error) -> StartError {
+    move |source| StartError::System { what, source }
+}
+
+fn thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, StartError> {
+    std::thread::Builder::new()
+        .name("portcullis-warden".to_owned())
+        .spawn(work)
+        .map_err(system("the warden's thread"))
+}
+
+/// Settles what earlier lives on this state left behind, as far as it can be read; the rest stays
+/// open, and is told as open.
+fn settle_left(shared: &Arc<Shared>) {
+    let left = shared.state.end_left_sessions();
+    let open = left.and_then(|()| shared.state.open_intents());
+    settle::settle_left(shared, open.unwrap_or_default());
+}
+
+/// How long a warden that stops waits for what runs.
+fn stop_deadline(shared: &Shared) -> Duration {
+    STOP_DEADLINE + shared.terms.deadlines.finish + shared.terms.deadlines.settle
+}
+
 /// Serves control sockets until no more can come, then ends all that runs.
 async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<OwnedFd>) {
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
-    let left = shared.state.end_left_sessions();
-    // What cannot be read now stays open, and is told as open.
-    settle::settle_left(
-        &shared,
-        left.and_then(|()| shared.state.open_intents())
-            .unwrap_or_default(),
-    );
+    settle_left(&shared);
     let (stop, stopped) = watch::channel(());
     let draining = shared.draining();
     while let Some(socket) = connected.recv().await {
@@ -200,6 +243,5 @@ async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<Owne
     }
     drop((stop, alive));
     // After the deadline the rest is dropped with the event loop: killed, reaped by the spawner.
-    let effects = shared.terms.deadlines.finish + shared.terms.deadlines.settle;
-    drop(timeout(STOP_DEADLINE + effects, ended.recv()).await);
+    drop(timeout(stop_deadline(&shared), ended.recv()).await);
 }
