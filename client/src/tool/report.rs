@@ -136,10 +136,7 @@ impl Report {
         match self.form {
             Form::Text => {
                 say(&error.to_string());
-                if let Some(now) = error
-                    .refusal()
-                    .and_then(|refusal| refusal.current.as_deref())
-                {
+                if let Some(now) = error.refusal().and_then(|it| it.current.as_deref()) {
                     say(&format!("its stamp now: {}", stamp::show(now)));
                 }
             }
