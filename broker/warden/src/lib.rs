@@ -108,7 +108,8 @@ pub enum StartError {
 }
 
 /// A running warden. Dropping it closes its control connections, kills every gate, waits until
-/// they are reaped (at most some seconds), and joins its threads.
+/// they are reaped and what they had begun is settled (at most some seconds each, see [`Deadlines`]),
+/// and joins its threads.
 #[derive(Debug)]
 pub struct Embedded {
     /// Dropped first: that is the sign to stop.
