@@ -48,7 +48,11 @@ impl From<BrokerError> for ReachError {
             // It says so itself.
             BrokerError::Refused(error)
             | BrokerError::Attach(AttachOrStartError::Refused(error)) => Self::Refused(error),
-            other => Self::Broker(other),
+            BrokerError::Attach(_)
+            | BrokerError::Place(_)
+            | BrokerError::Warden(_)
+            | BrokerError::Limit(_)
+            | BrokerError::Records { .. } => Self::Broker(error),
         }
     }
 }
