@@ -1,6 +1,6 @@
 //! The warden: keeps roots and authorities, and starts one caged gate for each session.
 //!
-//! It is embedded: [`Embedded`] owns its two threads, and everything ends with it. A runtime
+//! It is embedded: [`Embedded`] owns its threads, and everything ends with it. A runtime
 //! speaks to it over a control socket ([`Embedded::connect`]) as `portcullis_protocol::control`
 //! says. It never parses what a worker wrote, and treats what a gate writes as untrusted.
 //!
@@ -52,7 +52,7 @@ use portcullis_transport::{ControlSide, TransportError};
 use shared::{Intake, Shared, Terms};
 use socket::Socket;
 use spawn::{Executable, Spawner};
-use state::State;
+use state::{OpenIntent, State};
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -118,6 +118,8 @@ impl Embedded {
         check_descriptors()?;
         let executable = Executable::open(config.gate)?;
         let state = State::open(&config.state, config.deadlines.old_gates)?;
+        state.end_left_sessions()?;
+        let left = state.open_intents()?;
         let terms = Terms {
             limits: config.limits,
             mint_deadline: config.mint_deadline,
@@ -136,7 +138,7 @@ impl Embedded {
         let (sockets, connected) = mpsc::unbounded_channel();
         let warden = std::thread::Builder::new()
             .name("portcullis-warden".to_owned())
-            .spawn(move || runtime.block_on(accept(Arc::new(shared), connected)))
+            .spawn(move || runtime.block_on(accept(Arc::new(shared), left, connected)))
             .map_err(system("the warden's thread"))?;
         Ok(Self {
             sockets: Some(sockets),
@@ -174,15 +176,13 @@ fn check_descriptors() -> Result<(), StartError> {
 }
 
 /// Serves control sockets until no more can come, then ends all that runs.
-async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<OwnedFd>) {
+async fn accept(
+    shared: Arc<Shared>,
+    left: Vec<OpenIntent>,
+    mut connected: mpsc::UnboundedReceiver<OwnedFd>,
+) {
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
-    let left = shared.state.end_left_sessions();
-    // What cannot be read now stays open, and is told as open.
-    settle::settle_left(
-        &shared,
-        left.and_then(|()| shared.state.open_intents())
-            .unwrap_or_default(),
-    );
+    settle::settle_left(&shared, left);
     let (stop, stopped) = watch::channel(());
     let draining = shared.draining();
     while let Some(socket) = connected.recv().await {
@@ -201,6 +201,7 @@ async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<Owne
     }
     drop((stop, alive));
     // After the deadline the rest is dropped with the event loop: killed, reaped by the spawner.
-    let effects = shared.terms.deadlines.finish + shared.terms.deadlines.settle;
+    let terms = &shared.terms;
+    let effects = terms.deadlines.finish + terms.mint_deadline + terms.deadlines.settle;
     drop(timeout(STOP_DEADLINE + effects, ended.recv()).await);
 }
