@@ -115,10 +115,10 @@ pub const LOG_PAGE_MAX: usize = 32;
 /// Runs in one page of a list of runs.
 pub const RUNS_PAGE_MAX: usize = 128;
 
-/// Descriptors a gate may have open: its roots, its sockets, its uploads, and three for each change
-/// of the largest change set. More than a worker's ([`WORKER_DESCRIPTORS`]) and fewer than a
+/// Descriptors a gate may have open: its roots, its sockets, its uploads, and two for each change of
+/// a large change set; what needs more is refused as exhausted before it is begun. More than a worker's ([`WORKER_DESCRIPTORS`]) and fewer than a
 /// warden's, so that descriptors a worker leaves in flight cannot use up what a gate may send: the
 /// kernel counts them for each user and compares with the sender's own limit.
-pub const GATE_DESCRIPTORS: u64 = 1280;
+pub const GATE_DESCRIPTORS: u64 = 960;
 /// Descriptors a worker that `portcullis run` starts may have open.
-pub const WORKER_DESCRIPTORS: u64 = 1024;
+pub const WORKER_DESCRIPTORS: u64 = 256;

@@ -55,11 +55,12 @@ pub use serving::{Listening, Serving, ServingHandle, Told};
 pub use spawn::ExecutableError;
 pub use state::{Records, StateError, StatePlace, usual_state};
 
+use portcullis_protocol::limits::GATE_DESCRIPTORS;
 use portcullis_transport::{ControlSide, TransportError};
 use shared::{Intake, Shared, Terms};
 use socket::Socket;
 use spawn::{Executable, Spawner};
-use state::State;
+use state::{OpenIntent, State};
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -72,8 +73,6 @@ use tokio::time::timeout;
 /// How long a warden that stops waits for its killed gates to be gone, beside the time that
 /// running effects have to end and to be settled.
 const STOP_DEADLINE: Duration = Duration::from_secs(5);
-/// Descriptors a gate may have open. A warden must be able to have more.
-const GATE_DESCRIPTORS: u64 = 512;
 
 /// Why a warden did not start, or a connection was not made. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -124,10 +123,11 @@ impl Embedded {
         let Prepared {
             runtime,
             shared,
+            left,
             spawning,
         } = prepare(config)?;
         let (sockets, connected) = mpsc::unbounded_channel();
-        let warden = thread(move || runtime.block_on(accept(shared, connected)))?;
+        let warden = thread(move || runtime.block_on(accept(shared, left, connected)))?;
         Ok(Self {
             sockets: Some(sockets),
             warden: Some(warden),
@@ -167,6 +167,8 @@ fn check_descriptors() -> Result<(), StartError> {
 struct Prepared {
     runtime: tokio::runtime::Runtime,
     shared: Arc<Shared>,
+    /// What earlier lives on this state began and did not end.
+    left: Vec<OpenIntent>,
     spawning: JoinHandle<()>,
 }
 
@@ -174,6 +176,8 @@ fn prepare(config: Config) -> Result<Prepared, StartError> {
     check_descriptors()?;
     let executable = Executable::open(config.gate)?;
     let state = State::open(&config.state, config.deadlines.old_gates)?;
+    state.end_left_sessions()?;
+    let left = state.open_intents()?;
     let terms = Terms {
         limits: config.limits,
         mint_deadline: config.mint_deadline,
@@ -192,6 +196,151 @@ fn prepare(config: Config) -> Result<Prepared, StartError> {
     Ok(Prepared {
         runtime,
         shared: Arc::new(shared),
+        left,
+        spawning,
+    })
+}
+
+fn system(what: &'static str) -> impl FnOnce(io::Error) -> StartError {
+    move |source| StartError::System { what, source }
+}
+
+fn thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, StartError> {
+    std::thread::Builder::new()
+        .name("portcullis-warden".to_owned())
+        .spawn(work)
+        .map_err(system("the warden's thread"))
+}
+
+/// How long a warden that stops waits for its killed gates to be gone, beside the time that
+/// running effects have to end and to be settled.
+const STOP_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Why a warden did not start, or a connection was not made. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The gate's executable cannot be used.
+    #[error(transparent)]
+    Executable(#[from] ExecutableError),
+    /// The state cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The process may have fewer descriptors open than each of its gates.
+    #[error("{has} open files are allowed, a gate alone may have {GATE_DESCRIPTORS}; allow more")]
+    Descriptors {
+        /// The soft limit.
+        has: u64,
+    },
+    /// The kernel gave no randomness, thread or event loop.
+    #[error("{what}: {source}")]
+    System {
+        /// What was asked for.
+        what: &'static str,
+        /// Why it was not given.
+        #[source]
+        source: io::Error,
+    },
+    /// No control socket could be made.
+    #[error("the control socket: {0}")]
+    Socket(#[from] TransportError),
+    /// The warden's thread is gone.
+    #[error("the warden has stopped")]
+    Stopped,
+}
+
+/// A running warden. Dropping it closes its control connections, kills every gate, waits until
+/// they are reaped and what they had begun is settled (at most some seconds each, see [`Deadlines`]),
+/// and joins its threads.
+#[derive(Debug)]
+pub struct Embedded {
+    /// Dropped first: that is the sign to stop.
+    sockets: Option<mpsc::UnboundedSender<OwnedFd>>,
+    warden: Option<JoinHandle<()>>,
+    spawner: Option<JoinHandle<()>>,
+}
+
+impl Embedded {
+    /// Opens the gate's executable and the state, and starts the warden's threads.
+    pub fn start(config: Config) -> Result<Self, StartError> {
+        let Prepared {
+            runtime,
+            shared,
+            left,
+            spawning,
+        } = prepare(config)?;
+        let (sockets, connected) = mpsc::unbounded_channel();
+        let warden = thread(move || runtime.block_on(accept(shared, left, connected)))?;
+        Ok(Self {
+            sockets: Some(sockets),
+            warden: Some(warden),
+            spawner: Some(spawning),
+        })
+    }
+
+    /// A new control socket: the runtime's end. Closing it ends its sessions.
+    pub fn connect(&self) -> Result<OwnedFd, StartError> {
+        let (theirs, ours) = portcullis_transport::pair()?;
+        let sockets = self.sockets.as_ref().ok_or(StartError::Stopped)?;
+        sockets.send(ours).map_err(|_| StartError::Stopped)?;
+        Ok(theirs)
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        self.sockets = None;
+        // The spawner ends after the warden, which asks it for gates. A thread that panicked has
+        // nothing left to wait for, and has dropped, and so killed, its gates.
+        for thread in [self.warden.take(), self.spawner.take()] {
+            drop(thread.map(JoinHandle::join));
+        }
+    }
+}
+
+fn check_descriptors() -> Result<(), StartError> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    match limit.current {
+        Some(has) if has <= GATE_DESCRIPTORS => Err(StartError::Descriptors { has }),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// What both forms start with.
+struct Prepared {
+    runtime: tokio::runtime::Runtime,
+    shared: Arc<Shared>,
+    /// What earlier lives on this state began and did not end.
+    left: Vec<OpenIntent>,
+    spawning: JoinHandle<()>,
+}
+
+fn prepare(config: Config) -> Result<Prepared, StartError> {
+    check_descriptors()?;
+    let executable = Executable::open(config.gate)?;
+    let state = State::open(&config.state, config.deadlines.old_gates)?;
+    state.end_left_sessions()?;
+    let left = state.open_intents()?;
+    let terms = Terms {
+        limits: config.limits,
+        mint_deadline: config.mint_deadline,
+        deadlines: config.deadlines,
+        build: config.build,
+        sharing: config.sharing,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(system("the event loop"))?;
+    let (spawner, spawning) =
+        Spawner::start(executable).map_err(system("the thread that starts gates"))?;
+    let shared = Shared::new(terms, spawner, state).map_err(system("/dev/urandom"))?;
+    Ok(Prepared {
+        runtime,
+        shared: Arc::new(shared),
+        left,
         spawning,
     })
 }
@@ -219,13 +368,18 @@ fn settle_left(shared: &Arc<Shared>) {
 
 /// How long a warden that stops waits for what runs.
 fn stop_deadline(shared: &Shared) -> Duration {
-    STOP_DEADLINE + shared.terms.deadlines.finish + shared.terms.deadlines.settle
+    let terms = &shared.terms;
+    STOP_DEADLINE + terms.deadlines.finish + terms.mint_deadline + terms.deadlines.settle
 }
 
 /// Serves control sockets until no more can come, then ends all that runs.
-async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<OwnedFd>) {
+async fn accept(
+    shared: Arc<Shared>,
+    left: Vec<OpenIntent>,
+    mut connected: mpsc::UnboundedReceiver<OwnedFd>,
+) {
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
-    settle_left(&shared);
+    settle::settle_left(&shared, left);
     let (stop, stopped) = watch::channel(());
     let draining = shared.draining();
     while let Some(socket) = connected.recv().await {
