@@ -34,9 +34,8 @@ pub const ROOTS_MAX: usize = 64;
 pub const GRANTS_MAX: usize = 256;
 /// Denials in one authority, built-in ones included.
 pub const DENIALS_MAX: usize = 512;
-/// Encoded size of one authority, in bytes, so that it and its views fit one frame, and it
-/// and an effect do.
-pub const AUTHORITY_BYTES_MAX: usize = 64 * 1024;
+/// Encoded size of one authority, in bytes, so that it and its views fit one frame.
+pub const AUTHORITY_BYTES_MAX: usize = 96 * 1024;
 
 /// Files in one `read`.
 pub const READ_FILES_MAX: usize = 64;
@@ -107,7 +106,7 @@ pub const LOCK_WAIT_MS_MAX: u32 = 30_000;
 pub const LOCK_HOLD_MS_MAX: u32 = 60_000;
 /// Encoded size of one effect (its intent, or its end) in bytes, so that it fits every frame that
 /// tells of it.
-pub const EFFECT_BYTES_MAX: usize = 60 * 1024;
+pub const EFFECT_BYTES_MAX: usize = 96 * 1024;
 /// Bytes of the difference kept with one receipt; what is cut is counted.
 pub const DIFF_BYTES_MAX: usize = CONTENT_BYTES_MAX;
 /// Receipts in one page of a log.
