@@ -55,11 +55,12 @@ pub use serving::{Listening, Serving, ServingHandle, Told};
 pub use spawn::ExecutableError;
 pub use state::{Records, StateError, StatePlace, usual_state};
 
+use portcullis_protocol::limits::GATE_DESCRIPTORS;
 use portcullis_transport::{ControlSide, TransportError};
 use shared::{Intake, Shared, Terms};
 use socket::Socket;
 use spawn::{Executable, Spawner};
-use state::State;
+use state::{OpenIntent, State};
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -72,8 +73,6 @@ use tokio::time::timeout;
 /// How long a warden that stops waits for its killed gates to be gone, beside the time that
 /// running effects have to end and to be settled.
 const STOP_DEADLINE: Duration = Duration::from_secs(5);
-/// Descriptors a gate may have open. A warden must be able to have more.
-const GATE_DESCRIPTORS: u64 = 512;
 
 /// Why a warden did not start, or a connection was not made. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -108,7 +107,8 @@ pub enum StartError {
 }
 
 /// A running warden. Dropping it closes its control connections, kills every gate, waits until
-/// they are reaped (at most some seconds), and joins its threads.
+/// they are reaped and what they had begun is settled (at most some seconds each, see [`Deadlines`]),
+/// and joins its threads.
 #[derive(Debug)]
 pub struct Embedded {
     /// Dropped first: that is the sign to stop.
@@ -123,10 +123,11 @@ impl Embedded {
         let Prepared {
             runtime,
             shared,
+            left,
             spawning,
         } = prepare(config)?;
         let (sockets, connected) = mpsc::unbounded_channel();
-        let warden = thread(move || runtime.block_on(accept(shared, connected)))?;
+        let warden = thread(move || runtime.block_on(accept(shared, left, connected)))?;
         Ok(Self {
             sockets: Some(sockets),
             warden: Some(warden),
@@ -166,6 +167,8 @@ fn check_descriptors() -> Result<(), StartError> {
 struct Prepared {
     runtime: tokio::runtime::Runtime,
     shared: Arc<Shared>,
+    /// What earlier lives on this state left behind.
+    left: Vec<OpenIntent>,
     spawning: JoinHandle<()>,
 }
 
@@ -173,6 +176,8 @@ fn prepare(config: Config) -> Result<Prepared, StartError> {
     check_descriptors()?;
     let executable = Executable::open(config.gate)?;
     let state = State::open(&config.state, config.deadlines.old_gates)?;
+    state.end_left_sessions()?;
+    let left = state.open_intents()?;
     let terms = Terms {
         limits: config.limits,
         mint_deadline: config.mint_deadline,
@@ -191,6 +196,7 @@ fn prepare(config: Config) -> Result<Prepared, StartError> {
     Ok(Prepared {
         runtime,
         shared: Arc::new(shared),
+        left,
         spawning,
     })
 }
@@ -208,23 +214,21 @@ fn thread<T: Send + 'static>(
         .map_err(system("the warden's thread"))
 }
 
-/// Settles what earlier lives on this state left behind, as far as it can be read; the rest stays
-/// open, and is told as open.
-fn settle_left(shared: &Arc<Shared>) {
-    let left = shared.state.end_left_sessions();
-    let open = left.and_then(|()| shared.state.open_intents());
-    settle::settle_left(shared, open.unwrap_or_default());
-}
-
 /// How long a warden that stops waits for what runs.
 fn stop_deadline(shared: &Shared) -> Duration {
-    STOP_DEADLINE + shared.terms.deadlines.finish + shared.terms.deadlines.settle
+    let terms = &shared.terms;
+    let effects = terms.deadlines.finish + terms.mint_deadline + terms.deadlines.settle;
+    STOP_DEADLINE + effects
 }
 
 /// Serves control sockets until no more can come, then ends all that runs.
-async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<OwnedFd>) {
+async fn accept(
+    shared: Arc<Shared>,
+    left: Vec<OpenIntent>,
+    mut connected: mpsc::UnboundedReceiver<OwnedFd>,
+) {
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
-    settle_left(&shared);
+    settle::settle_left(&shared, left);
     let (stop, stopped) = watch::channel(());
     let draining = shared.draining();
     while let Some(socket) = connected.recv().await {

@@ -8,8 +8,10 @@
 use crate::connection;
 use crate::peer::{self, NotServed};
 use crate::serving::{Listening, Told};
+use crate::settle;
 use crate::shared::{Intake, Shared};
 use crate::socket::{ReceiveError, Socket};
+use crate::state::OpenIntent;
 use crate::sys::{Watched, watch};
 use portcullis_protocol::control::Answer;
 use portcullis_protocol::frame::{DecodeError, RequestId};
@@ -82,6 +84,7 @@ struct Server {
 /// Serves until it is idle, drained or told to stop, then ends all that runs.
 pub(crate) async fn serve(
     shared: Arc<Shared>,
+    left: Vec<OpenIntent>,
     listening: Listening,
     mut words: mpsc::UnboundedReceiver<Word>,
 ) -> Result<(), Errno> {
@@ -89,7 +92,7 @@ pub(crate) async fn serve(
     let socket = rustix::io::fcntl_dupfd_cloexec(&listening.socket, 3)?;
     let door = watch(socket, Interest::READABLE)
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    crate::settle_left(&shared);
+    settle::settle_left(&shared, left);
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
     let (stop, stopped) = watch::channel(());
     listening.say(&Told::Serving);

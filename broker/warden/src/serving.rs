@@ -103,13 +103,15 @@ impl Serving {
         let Prepared {
             runtime,
             shared,
+            left,
             spawning,
         } = prepare(Config {
             sharing: Sharing::User,
             ..config
         })?;
         let (words, spoken) = mpsc::unbounded_channel();
-        let warden = thread(move || runtime.block_on(listen::serve(shared, listening, spoken)))?;
+        let warden =
+            thread(move || runtime.block_on(listen::serve(shared, left, listening, spoken)))?;
         Ok(Self {
             handle: ServingHandle { words },
             warden: Some(warden),

@@ -8,11 +8,11 @@ use crate::mint;
 use crate::root::SealedRoot;
 use crate::shared::Shared;
 use crate::state::{IntentId, OpenIntent};
-use portcullis_protocol::authority::Authority;
+use portcullis_protocol::authority::{Authority, Grant, Parts};
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::control::Witness;
 use portcullis_protocol::ledger::{Duty, Event, Finish, Intent, RunAs, Seen, SeenStep};
-use portcullis_protocol::limits::EFFECT_BYTES_MAX;
+use portcullis_protocol::limits::{BODY_BYTES_MAX, EFFECT_BYTES_MAX};
 use portcullis_protocol::session::{Guarantee, Incarnation, Outcome, SessionId, Touched};
 use portcullis_protocol::view::{PathState, Present};
 use std::sync::Arc;
@@ -128,10 +128,11 @@ async fn close(
 
 /// What an observer sees, for each step of the intent.
 async fn observe(shared: &Shared, view: &View<'_>, intent: &Intent) -> Option<Vec<SeenStep>> {
+    let narrow = narrow_to_fit(view.authority, intent);
     let start = Launch {
         incarnation: view.incarnation,
         session: view.session,
-        authority: view.authority,
+        authority: narrow.as_ref().unwrap_or(view.authority),
         roots: view.roots,
         run_as: view.run_as,
         duty: Duty::Observe(intent.clone()),
@@ -164,6 +165,32 @@ async fn observe(shared: &Shared, view: &View<'_>, intent: &Intent) -> Option<Ve
         },
         Ok(Err(_)) | Err(_) => None,
     }
+}
+
+/// An observer's setup is one frame. Where authority and intent together are more than that, it
+/// gets only the grants that the intent needs, and no denials: it looks at the names of the intent
+/// alone, and tells nobody but the warden.
+fn narrow_to_fit(authority: &Authority, intent: &Intent) -> Option<Authority> {
+    /// What a setup holds beside them.
+    const REST: usize = 256;
+    if encoded(authority) + encoded(intent) + REST <= BODY_BYTES_MAX {
+        return None;
+    }
+    let parts = authority.parts();
+    let needed = |grant: &&Grant| {
+        intent.steps.as_slice().iter().any(|step| {
+            let touched = &step.touched;
+            grant.root == touched.root
+                && grant.verbs.has(touched.verb)
+                && touched.path.below(&grant.prefix).is_some()
+        })
+    };
+    Authority::seal(Parts {
+        grants: parts.grants.iter().filter(needed).cloned().collect(),
+        denials: Vec::new(),
+        ..parts.clone()
+    })
+    .ok()
 }
 
 /// The end of an effect by what was seen afterwards: done when every name is as it was to be,
