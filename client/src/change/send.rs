@@ -144,7 +144,10 @@ impl Session {
                 selector: selector.clone(),
                 offset,
             });
-            while !pipe.has_room(overhead(selector) + length) {
+            // A refused upload is refused at its first part; no other is sent for nothing.
+            while !pipe.has_room(overhead(selector) + length)
+                || pipe.waiting.iter().any(|part| part.starts(upload, size))
+            {
                 pipe.take(self)?;
             }
             let id = self.ask(&request, bytes)?;
@@ -254,6 +257,13 @@ struct Part {
     end: Uploaded,
     /// Its size in the socket, at most.
     bytes: usize,
+}
+
+impl Part {
+    /// Whether it is the first of several of this upload.
+    fn starts(&self, upload: UploadId, part_bytes: usize) -> bool {
+        self.end.upload == upload && u64::try_from(part_bytes) == Ok(self.end.bytes)
+    }
 }
 
 /// Parts that were sent and not answered, as many as the socket is sure to take.

@@ -244,6 +244,7 @@ fn a_receipt_shows_its_end_and_every_name() {
     assert_eq!(shown["outcome"], "failed");
     assert_eq!(shown["guarantee"], "best-effort");
     assert_eq!(shown["refusal"]["code"], "disk_full");
+    assert_eq!(shown["refusal"].get("changed"), None, "the outcome says it");
     assert_eq!((&shown["left"], &shown["diff_cut"]), (&json!(1), &json!(2)));
     assert_eq!(shown["roots"], json!(["w"]));
     assert_eq!(

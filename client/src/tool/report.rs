@@ -136,8 +136,8 @@ impl Report {
         match self.form {
             Form::Text => {
                 say(&error.to_string());
-                if let Some(now) = error.refusal().and_then(|refusal| refusal.current.as_deref().copied()) {
-                    say(&format!("its stamp now: {}", stamp::show(&now)));
+                if let Some(now) = error.refusal().and_then(|it| it.current.as_deref()) {
+                    say(&format!("its stamp now: {}", stamp::show(now)));
                 }
             }
             // Whoever does not read the output does not miss this either.
