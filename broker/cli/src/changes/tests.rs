@@ -1,3 +1,5 @@
+//! Names told by how they ended up.
+
 use super::*;
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::control::Witness;
