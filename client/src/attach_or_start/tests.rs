@@ -1,3 +1,5 @@
+//! Which errors mean what, and how they are told.
+
 use super::*;
 use portcullis_protocol::refusal::Refusal;
 

@@ -1,3 +1,5 @@
+//! Where the places are, and that nobody else gets into them.
+
 use super::rules::Parent;
 use super::*;
 use std::ffi::OsString;

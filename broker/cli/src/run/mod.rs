@@ -25,6 +25,8 @@ use summary::Summary;
 
 /// How long a gate may take to say what its session did.
 const LAST_WORDS: Duration = Duration::from_secs(3);
+/// How long the broker may take to answer once the command has ended.
+const LAST_ANSWER: Duration = Duration::from_secs(10);
 
 /// Why nothing ran.
 #[derive(Debug, thiserror::Error)]
@@ -119,6 +121,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
         troubles: more,
     } = wait(running)?;
     troubles.extend(more);
+    hurry(&broker, &mut troubles);
     let over = end(&mut broker, &minted, &kept, &mut troubles);
     let record = Record::of(&mut broker, minted.run);
     Ok(Summary {
@@ -181,6 +184,16 @@ fn tool(given: Option<PathBuf>) -> (Option<PathBuf>, Vec<String>) {
             )
         }
         None => (None, vec!["the worker had no portcullis-tool".to_owned()]),
+    }
+}
+
+/// From here on a broker that does not answer does not hold the run: what it would have said is
+/// said to be unknown.
+fn hurry(broker: &Broker, troubles: &mut Vec<String>) {
+    let kind = rustix::net::sockopt::Timeout::Recv;
+    let set = rustix::net::sockopt::set_socket_timeout(&broker.control, kind, Some(LAST_ANSWER));
+    if let Err(error) = set {
+        troubles.push(format!("the broker may take as long as it likes: {error}"));
     }
 }
 

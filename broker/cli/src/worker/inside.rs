@@ -6,6 +6,7 @@ use super::channel::{self, ChannelError, Delivered};
 use super::plan::{Bounding, Plan, Report, Status, Terminal};
 use crate::sys;
 use caps::{CapSet, errors::CapsError};
+use portcullis_protocol::limits::WORKER_DESCRIPTORS;
 use rustix::fs::Mode;
 use rustix::io::{Errno, FdFlags};
 use rustix::process::{Resource, Rlimit, Signal};
@@ -18,11 +19,14 @@ use std::process::{Command, ExitCode};
 /// The environment variable with the number of the session's descriptor.
 pub(super) const SOCKET_VARIABLE: &str = "PORTCULLIS_SOCKET_FD";
 
+<<<<<<< HEAD
 /// Most descriptors a worker may have open. Fewer than a gate, which has fewer than the warden:
 /// what a user has waiting in sockets is counted together, against the limit of who sends more, so
 /// that a worker which sends all it may cannot keep the others from sending theirs.
 const DESCRIPTORS: u64 = portcullis_protocol::limits::WORKER_DESCRIPTORS;
 
+=======
+>>>>>>> 84d9697c05957883c9cbd0173c99ecabb9467b58
 /// Confines this process and executes the command. Returns only when that failed; the launcher
 /// has been told why.
 pub(crate) fn main() -> ExitCode {
@@ -166,7 +170,8 @@ fn limit_resources() -> Result<(), Failure> {
     };
     rustix::process::setrlimit(Resource::Core, none).named("core limit")?;
     let now = rustix::process::getrlimit(Resource::Nofile);
-    let at_most = |limit: Option<u64>| Some(limit.map_or(DESCRIPTORS, |n| n.min(DESCRIPTORS)));
+    let at_most =
+        |limit: Option<u64>| Some(limit.map_or(WORKER_DESCRIPTORS, |n| n.min(WORKER_DESCRIPTORS)));
     let limit = Rlimit {
         current: at_most(now.current),
         maximum: at_most(now.maximum),

@@ -266,7 +266,7 @@ fn the_control_socket_of_the_broker_is_out_of_reach() {
 /// What a worker has waiting in sockets counts for all processes of its user.
 #[test]
 fn a_worker_may_have_fewer_descriptors_than_a_gate() {
-    let script = "test \"$(ulimit -n)\" -le 256 && test \"$(ulimit -Hn)\" -le 256";
+    let script = "test \"$(ulimit -n)\" -le 1024 && test \"$(ulimit -Hn)\" -le 1024";
     assert_eq!(shell(script), 0);
 }
 
