@@ -167,11 +167,7 @@ fn check_descriptors() -> Result<(), StartError> {
 struct Prepared {
     runtime: tokio::runtime::Runtime,
     shared: Arc<Shared>,
-<<<<<<< HEAD
     /// What earlier lives on this state began and did not end.
-=======
-    /// What earlier lives on this state left behind.
->>>>>>> 84d9697c05957883c9cbd0173c99ecabb9467b58
     left: Vec<OpenIntent>,
     spawning: JoinHandle<()>,
 }
@@ -221,12 +217,7 @@ fn thread<T: Send + 'static>(
 /// How long a warden that stops waits for what runs.
 fn stop_deadline(shared: &Shared) -> Duration {
     let terms = &shared.terms;
-<<<<<<< HEAD
     STOP_DEADLINE + terms.deadlines.finish + terms.mint_deadline + terms.deadlines.settle
-=======
-    let effects = terms.deadlines.finish + terms.mint_deadline + terms.deadlines.settle;
-    STOP_DEADLINE + effects
->>>>>>> 84d9697c05957883c9cbd0173c99ecabb9467b58
 }
 
 /// Serves control sockets until no more can come, then ends all that runs.
