@@ -24,26 +24,38 @@ pub const ALL: &[Deed] = &[
         create.parents = Parents::Make;
         one(s, create)
     }),
-    deed("replace", |s| one(s, change::write(at("file.txt"), "replaced\n"))),
-    deed("edit", |s| one(s, change::replace(at("file.txt"), "two", "2"))),
+    deed("replace", |s| {
+        one(s, change::write(at("file.txt"), "replaced\n"))
+    }),
+    deed("edit", |s| {
+        one(s, change::replace(at("file.txt"), "two", "2"))
+    }),
     deed("mkdir", |s| one(s, change::mkdir(at("made")))),
     deed("mkdir-parents", |s| {
         let mut mkdir = change::mkdir(at("p/q/r"));
         mkdir.parents = Parents::Make;
         one(s, mkdir)
     }),
-    deed("move", |s| one(s, change::rename(at("file.txt"), at("dir/moved.txt")))),
+    deed("move", |s| {
+        one(s, change::rename(at("file.txt"), at("dir/moved.txt")))
+    }),
     deed("move-onto", |s| {
         let mut moved = change::rename(at("file.txt"), at("dir/a.txt"));
         moved.onto = Onto::Replace(Expect::Any);
         one(s, moved)
     }),
-    deed("move-directory", |s| one(s, change::rename(at("tree"), at("dir/tree")))),
+    deed("move-directory", |s| {
+        one(s, change::rename(at("tree"), at("dir/tree")))
+    }),
     deed("delete", |s| one(s, change::delete(at("file.txt")))),
-    deed("delete-directory", |s| delete(s, "empty", Deletion::Directory)),
+    deed("delete-directory", |s| {
+        delete(s, "empty", Deletion::Directory)
+    }),
     deed("delete-tree", |s| delete(s, "tree", Deletion::Tree)),
     deed("chmod", |s| one(s, change::chmod(at("file.txt"), 0o600))),
-    deed("link", |s| one(s, change::link(at("dir/link"), "../file.txt")?)),
+    deed("link", |s| {
+        one(s, change::link(at("dir/link"), "../file.txt")?)
+    }),
     deed("patch", patch),
     deed("upload", |s| upload(s, "file.txt", Parents::Exist)),
     deed("upload-parents", |s| upload(s, "p/q/big", Parents::Make)),

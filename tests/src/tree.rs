@@ -3,6 +3,7 @@
 use portcullis_protocol::ledger::Temporary;
 use portcullis_protocol::view::{Digest, Kind, PathState, Present, Stamp, Timestamp};
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -74,7 +75,9 @@ pub fn kind_of(state: &PathState) -> Option<Kind> {
 pub fn state(path: &Path) -> PathState {
     let seen = match std::fs::symlink_metadata(path) {
         Ok(seen) => seen,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return PathState::Absent,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return PathState::Absent;
+        }
         Err(error) => panic!("{}: {error}", path.display()),
     };
     let digest = |bytes: &[u8]| Some(Digest(*blake3::hash(bytes).as_bytes()));

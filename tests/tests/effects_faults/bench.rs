@@ -194,8 +194,11 @@ impl Ran {
     /// What no name of these leads to or through is the same object as before, in every respect.
     fn is_untouched_elsewhere(&self, touched: &[Touched]) {
         let elsewhere = |tree: &Tree| -> BTreeMap<PathBuf, PathState> {
-            let is_touched =
-                |path: &Path| touched.iter().any(|touched| path.starts_with(disk(touched)));
+            let is_touched = |path: &Path| {
+                touched
+                    .iter()
+                    .any(|touched| path.starts_with(disk(touched)))
+            };
             let mut names = tree.names.clone();
             names.retain(|path, _| !is_touched(path));
             names
