@@ -95,19 +95,25 @@ fn one_failing_call_changes_nothing_or_nothing_but_the_whole() {
         let ideal = bench.ideal(*deed);
         let calls = calls(&mut bench, *deed);
         let mut count = Count::default();
+        let mut codes = std::collections::BTreeMap::new();
         for errno in [ENOSPC, EDQUOT, EIO, EMFILE] {
             for nth in 1..=calls {
                 let ran = bench.run(*deed, Some((nth, &errno.to_string())));
                 println!("{} {nth} {errno}", deed.name);
                 check(&ran, &ideal);
                 count.of(&ran);
+                if let Err(error) = &ran.answer {
+                    *codes
+                        .entry((errno, error.refusal().unwrap().code.name()))
+                        .or_insert(0) += 1;
+                }
                 let told = ran.told();
                 if told.is_some_and(|told| told.outcome == Outcome::Uncertain || told.left > 0) {
                     uncertain.push((deed.name, nth, errno));
                 }
             }
         }
-        println!("== {}: {calls} calls, {count:?}", deed.name);
+        println!("== {}: {calls} calls, {count:?} {codes:?}", deed.name);
     }
     assert!(uncertain.is_empty(), "{uncertain:#?}");
     println!("== {} receipts", bench.verify());
