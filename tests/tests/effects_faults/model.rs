@@ -61,10 +61,6 @@ impl Model {
             self.make_with_waiting(&receipt);
         } else {
             self.waited += 1;
-            println!("WAITS {}", brief(&receipt));
-            for one in receipt.end.touched.as_slice() {
-                println!("   model {:?} {:?}", disk(one), self.at(disk(one)));
-            }
             self.waiting.push(receipt);
         }
     }
@@ -178,7 +174,7 @@ impl Model {
 }
 
 /// A receipt in a line for each name.
-pub(crate) fn brief(receipt: &Receipt) -> String {
+fn brief(receipt: &Receipt) -> String {
     let state = |state: &PathState| match state {
         PathState::Absent => "absent".to_owned(),
         PathState::Unknown => "unknown".to_owned(),

@@ -379,9 +379,6 @@ fn receipts_alone_tell_the_tree_after_ten_thousand_changes() {
 
 fn compare(receipts: BTreeMap<u64, Receipt>, tree: &Tree) {
     let mut model = Model::default();
-    for r in receipts.values() {
-        println!("RR {}", crate::model::brief(r));
-    }
     let (mut ends, mut left, mut outdated, all) = (BTreeMap::new(), 0, 0, receipts.len());
     let later: Vec<Receipt> = receipts.values().cloned().collect();
     for (n, receipt) in receipts.into_values().enumerate() {
