@@ -247,7 +247,8 @@ impl Temporary {
 pub enum TreeLock {
     /// Names are changed below directories that stay where they are.
     Shared,
-    /// A directory gets another place, so that every path through it does.
+    /// A directory gets another place, so that every path through it does; or one is made together
+    /// with something else, so that it can be seen before the whole stands.
     Exclusive,
 }
 

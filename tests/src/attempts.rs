@@ -6,7 +6,10 @@
 use crate::sys;
 use portcullis_gate::cage::{Subtree, close};
 use portcullis_protocol::verb::{Verb, VerbSet};
-use rustix::fs::{AtFlags, CWD, MemfdFlags, Mode, OFlags, ResolveFlags};
+use rustix::fs::{
+    AtFlags, CWD, FileType, MemfdFlags, Mode, OFlags, RenameFlags, ResolveFlags, Timespec,
+    Timestamps,
+};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use rustix::process::{Resource, Signal};
@@ -17,7 +20,7 @@ use std::time::{Duration, Instant};
 /// What a caged process answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// `EACCES` by Landlock or `EPERM` by the filter.
+    /// `EACCES` or `EXDEV` by Landlock, or `EPERM` by the filter.
     Refused,
     /// The call does not exist.
     Missing,
@@ -36,6 +39,10 @@ pub enum Roots {
     Names,
     /// The subtree `a` alone, all verbs.
     Part,
+    /// The root, with every verb that changes files.
+    Writing,
+    /// `--workspace a --read .`: every verb in the subtree `a`, reading in the root around it.
+    WritingBelow,
 }
 
 /// One attempt.
@@ -124,6 +131,14 @@ impl Ready {
             Roots::Nested => vec![root(VerbSet::READING), part()],
             Roots::Names => vec![root(VerbSet::of(&[Verb::Stat, Verb::List]))],
             Roots::Part => vec![part()],
+            Roots::Writing => vec![root(VerbSet::ALL)],
+            Roots::WritingBelow => vec![
+                root(VerbSet::READING),
+                Subtree {
+                    directory: open_path(&self.place.join("inside/a")),
+                    verbs: VerbSet::ALL,
+                },
+            ],
         }
     }
 }
@@ -178,6 +193,42 @@ fn read(at: BorrowedFd<'_>, path: &str) -> Result<(), Errno> {
         _ => Ok(()),
     }
 }
+
+/// Makes a file.
+fn create(at: impl AsFd, path: &str) -> Result<(), Errno> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
+    open(at, path, flags).map(drop)
+}
+
+fn remove(at: impl AsFd, path: &str) -> Result<(), Errno> {
+    rustix::fs::unlinkat(at, path, AtFlags::empty())
+}
+
+/// Renames as a gate does: its filter knows the one call.
+fn rename(from: impl AsFd, name: &str, to: impl AsFd, new: &str) -> Result<(), Errno> {
+    rustix::fs::renameat_with(from, name, to, new, RenameFlags::NOREPLACE)
+}
+
+fn exchange(a: impl AsFd, name: &str, b: impl AsFd, other: &str) -> Result<(), Errno> {
+    rustix::fs::renameat_with(a, name, b, other, RenameFlags::EXCHANGE)
+}
+
+/// Gives a file that was made without a name, in the root, a name elsewhere.
+fn name_outside(ready: &Ready, outside: &OwnedFd) -> Result<(), Errno> {
+    let made = open(&ready.root, ".", OFlags::TMPFILE | OFlags::WRONLY)?;
+    rustix::fs::linkat(&made, "", outside, "new", AtFlags::EMPTY_PATH)
+}
+
+const NOW: Timestamps = Timestamps {
+    last_access: Timespec {
+        tv_sec: 0,
+        tv_nsec: rustix::fs::UTIME_NOW as _,
+    },
+    last_modification: Timespec {
+        tv_sec: 0,
+        tv_nsec: rustix::fs::UTIME_NOW as _,
+    },
+};
 
 /// Opens below a directory that was moved out of the root after the cage was closed.
 fn below_moved(ready: &Ready) -> Result<(), Errno> {
@@ -246,6 +297,50 @@ attempts! {
     "link a file", Refused, Whole, false, |r| rustix::fs::linkat(&r.root, "f", &r.root, "g", AtFlags::empty());
     "make a symbolic link", Refused, Whole, false, |r| rustix::fs::symlinkat("f", &r.root, "g");
     "change a mode", Refused, Whole, false, |r| rustix::fs::chmodat(&r.root, "f", Mode::RWXU, AtFlags::empty());
+    // With verbs that change files: in the root, and nowhere else.
+    "create a file in a root that is written", Allowed, Writing, false, |r| create(&r.root, "new");
+    "write a file of a root that is written", Allowed, Writing, false, |r| open(&r.root, "f", OFlags::WRONLY).map(drop);
+    "make a nameless file in a root that is written", Allowed, Writing, false, |r| open(&r.root, ".", OFlags::TMPFILE | OFlags::WRONLY).map(drop);
+    "rename in a root that is written", Allowed, Writing, false, |r| rename(&r.root, "f", &r.root, "a/g");
+    "remove a file of a root that is written", Allowed, Writing, false, |r| remove(&r.root, "f");
+    "make a directory in a root that is written", Allowed, Writing, false, |r| rustix::fs::mkdirat(&r.root, "new", Mode::RWXU);
+    "make a link in a root that is written", Allowed, Writing, false, |r| rustix::fs::symlinkat("f", &r.root, "new");
+    "create in the subtree that is written", Allowed, WritingBelow, false, |r| create(&r.root, "a/new");
+    "write outside while a root is written", Refused, Writing, false, |r| open(&r.outside, "secret", OFlags::WRONLY).map(drop);
+    "truncate outside while a root is written", Refused, Writing, false, |r| open(&r.outside, "secret", OFlags::RDWR | OFlags::TRUNC).map(drop);
+    "append outside while a root is written", Refused, Writing, false, |r| open(&r.outside, "secret", OFlags::WRONLY | OFlags::APPEND).map(drop);
+    "write outside by an absolute path", Refused, Writing, false, |r| open(CWD, r.place.join("outside/secret"), OFlags::WRONLY).map(drop);
+    "write outside through a link of the root", Refused, Writing, false, |r| open(&r.root, "link", OFlags::WRONLY).map(drop);
+    "write above the root", Refused, Writing, false, |r| open(&r.root, "../outside/secret", OFlags::WRONLY).map(drop);
+    "create outside while a root is written", Refused, Writing, false, |r| create(&r.outside, "new");
+    "create above the root", Refused, Writing, false, |r| create(&r.root, "../new");
+    "create in another root while a root is written", Refused, Writing, false, |r| create(&r.other, "new");
+    "create in another root, received before", Refused, Writing, false, |r| create(&r.received, "new");
+    "make a nameless file outside", Refused, Writing, false, |r| open(&r.outside, ".", OFlags::TMPFILE | OFlags::WRONLY).map(drop);
+    "give a nameless file a name outside", Refused, Writing, false, |r| name_outside(r, &r.outside);
+    "remove outside while a root is written", Refused, Writing, false, |r| remove(&r.outside, "secret");
+    "remove a directory outside", Refused, Writing, false, |r| rustix::fs::unlinkat(&r.root, "../empty", AtFlags::REMOVEDIR);
+    "make a directory outside", Refused, Writing, false, |r| rustix::fs::mkdirat(&r.outside, "new", Mode::RWXU);
+    "make a directory above the root", Refused, Writing, false, |r| rustix::fs::mkdirat(&r.root, "../new", Mode::RWXU);
+    "make a symbolic link outside", Refused, Writing, false, |r| rustix::fs::symlinkat("secret", &r.outside, "new");
+    "rename out of the root", Refused, Writing, false, |r| rename(&r.root, "f", &r.outside, "new");
+    "rename into the root from outside", Refused, Writing, false, |r| rename(&r.outside, "secret", &r.root, "new");
+    "rename outside", Refused, Writing, false, |r| rename(&r.outside, "secret", &r.outside, "new");
+    "exchange with a file outside", Refused, Writing, false, |r| exchange(&r.root, "f", &r.outside, "secret");
+    "rename a directory out of the root", Refused, Writing, false, |r| rename(&r.root, "a", &r.outside, "new");
+    "link a file of the root outside", Refused, Writing, false, |r| rustix::fs::linkat(&r.root, "f", &r.outside, "new", AtFlags::empty());
+    "link a file from outside into the root", Refused, Writing, false, |r| rustix::fs::linkat(&r.outside, "secret", &r.root, "new", AtFlags::empty());
+    "make a FIFO in a root that is written", Refused, Writing, false, |r| rustix::fs::mknodat(&r.root, "new", FileType::Fifo, Mode::RWXU, 0);
+    "make a device in a root that is written", Refused, Writing, true, |r| rustix::fs::mknodat(&r.root, "new", FileType::CharacterDevice, Mode::RWXU, rustix::fs::makedev(1, 3));
+    "change a mode by a path outside", Refused, Writing, false, |r| rustix::fs::chmodat(&r.outside, "secret", Mode::RWXU, AtFlags::empty());
+    "change an owner by a path outside", Refused, Writing, false, |r| rustix::fs::chownat(&r.outside, "secret", None, Some(rustix::process::getgid()), AtFlags::empty());
+    "change times by a path outside", Refused, Writing, false, |r| rustix::fs::utimensat(&r.outside, "secret", &NOW, AtFlags::empty());
+    "create beside the subtree that is written", Refused, WritingBelow, false, |r| create(&r.root, "new");
+    "write beside the subtree that is written", Refused, WritingBelow, false, |r| open(&r.root, "f", OFlags::WRONLY).map(drop);
+    "remove beside the subtree that is written", Refused, WritingBelow, false, |r| remove(&r.root, "f");
+    "rename out of the subtree that is written", Refused, WritingBelow, false, |r| rename(&r.root, "a/f", &r.root, "new");
+    "rename into the subtree that is written", Refused, WritingBelow, false, |r| rename(&r.root, "f", &r.root, "a/new");
+    "make a directory beside the subtree that is written", Refused, WritingBelow, false, |r| rustix::fs::mkdirat(&r.root, "new", Mode::RWXU);
     "make a memory file", Refused, Whole, false, |_| rustix::fs::memfd_create("m", MemfdFlags::CLOEXEC).map(drop);
     "open by file handle", Refused, Whole, true, |r| sys::open_by_handle(r.outside.as_fd(), &r.handle);
     // Other ways out of the process.

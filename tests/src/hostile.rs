@@ -331,7 +331,7 @@ pub fn limit_descriptors(gate: u32, most: u64) -> u64 {
         Resource::Nofile,
         Rlimit {
             current: Some(most),
-            maximum: Some(512),
+            maximum: Some(portcullis_protocol::limits::GATE_DESCRIPTORS),
         },
     );
     old.unwrap().current.unwrap_or(u64::MAX)

@@ -79,6 +79,21 @@ pub(crate) fn answer(
 /// was begun has a receipt of its own.
 const TRIES_MAX: u32 = 64;
 
+/// Times a plan is made anew when the tree moved while it was made. Nothing was begun by then.
+const PLANS_MAX: u32 = 4;
+
+/// A plan, made again where something moved under it: what is there now decides, so that a name
+/// somebody else just took away is not there, and not contended.
+fn steady(session: &Session, uploads: &Uploads, order: Order<'_>) -> Result<Plan, Refusal> {
+    let mut tries = 1;
+    loop {
+        match plan(session, uploads, order) {
+            Err(refusal) if refusal.code == Code::Contended && tries < PLANS_MAX => tries += 1,
+            ended => return ended,
+        }
+    }
+}
+
 /// Whether an effect was begun, so that uploads it takes cannot be taken again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Used {
@@ -97,7 +112,7 @@ pub(crate) fn change(
     let unused = |()| Used::No;
     let mut tries = 0;
     loop {
-        let plan = match plan(session, uploads, order) {
+        let plan = match steady(session, uploads, order) {
             Ok(plan) => plan,
             Err(refusal) => return outlet.refuse(&refusal).map(unused),
         };
@@ -109,7 +124,7 @@ pub(crate) fn change(
             Ok(begun) => begun,
             Err(refusal) => return outlet.refuse(&refusal).map(unused),
         };
-        let again = || self::plan(session, uploads, order);
+        let again = || steady(session, uploads, order);
         let ended = match confirmed(session, ledger, &begun, plan, again) {
             Ok(confirmed) => execute::apply(session, ledger, &begun, confirmed),
             Err(ended) => *ended,

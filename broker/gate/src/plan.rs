@@ -14,7 +14,7 @@ mod target;
 mod tree;
 
 pub(crate) use act::{Act, At, Step, Within};
-pub(crate) use content::{Content, Later, NEW_FILE, Staged, Unstaged, dress, is_empty, stage};
+pub(crate) use content::{Content, Later, Staged, Unstaged, copied, is_empty, stage};
 pub(crate) use diff::Diff;
 pub(crate) use tree::judge_tree;
 
@@ -138,17 +138,27 @@ pub(crate) fn plan(
     }
     let (steps, diff) = planner.finish();
     refuse_collisions(&steps)?;
-    let tree = if steps.iter().any(|step| step.act.moves_a_directory()) {
-        TreeLock::Exclusive
-    } else {
-        TreeLock::Shared
-    };
+    let tree = tree_lock(&steps);
     Ok(Plan {
         tree,
         request: request_digest(changes, content),
         diff,
         steps,
     })
+}
+
+/// How a set holds its trees. Alone where a directory gets another place; and where one is made
+/// together with something else: it can be seen before the set stands, and what another session
+/// put into it by then could not be taken back with it.
+fn tree_lock(steps: &[Step]) -> TreeLock {
+    let alone = |step: &Step| {
+        step.act.moves_a_directory() || (steps.len() > 1 && matches!(step.act, Act::Mkdir { .. }))
+    };
+    if steps.iter().any(alone) {
+        TreeLock::Exclusive
+    } else {
+        TreeLock::Shared
+    }
 }
 
 /// blake3 of the request as it came.

@@ -9,6 +9,7 @@ use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::UploadId;
 use portcullis_protocol::view::{Digest, ObjectId};
 use rustix::io::Errno;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::rc::Rc;
@@ -25,6 +26,15 @@ pub(crate) struct Upload {
     file: Rc<OwnedFd>,
     bytes: u64,
     hasher: blake3::Hasher,
+    /// Whether a plan gave the file more than content: what another file has, or a mode.
+    dressed: Cell<bool>,
+}
+
+/// Whether a plan gives an upload's file more than its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dresses {
+    No,
+    Yes,
 }
 
 /// Why a part was not kept.
@@ -59,6 +69,15 @@ impl Upload {
         Rc::clone(&self.file)
     }
 
+    /// Whether the file itself can be the new one: only until it was given what another file has,
+    /// which a second plan would not take away. A plan may be a dry run, or made again.
+    pub(crate) fn take(&self, dresses: Dresses) -> bool {
+        match dresses {
+            Dresses::No => !self.dressed.get(),
+            Dresses::Yes => !self.dressed.replace(true),
+        }
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -85,6 +104,7 @@ impl Uploads {
             file: Rc::new(file),
             bytes: 0,
             hasher: blake3::Hasher::new(),
+            dressed: Cell::new(false),
         };
         self.0.insert(id, upload);
         Ok(())

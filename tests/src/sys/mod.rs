@@ -184,3 +184,51 @@ pub fn forbid(call: libc::c_long, errno: i32) -> Result<(), Errno> {
     };
     outcome(result.into()).map(drop)
 }
+
+/// A shared, writable mapping of the beginning of a file. Unmapped when dropped.
+#[derive(Debug)]
+pub struct Mapping {
+    start: std::ptr::NonNull<u8>,
+    len: usize,
+}
+
+impl Mapping {
+    /// Maps `len` bytes. The file may be closed afterwards; it must not become shorter.
+    pub fn of(file: impl std::os::fd::AsFd, len: usize) -> Result<Self, Errno> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let file = file.as_fd().as_raw_fd();
+        // SAFETY: a fresh mapping at a place the kernel chooses, that only this value refers to.
+        // The safe wrapper is marked unsafe too.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                len,
+                protection,
+                libc::MAP_SHARED,
+                file,
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return outcome(-1).map(|_| unreachable!("it failed"));
+        }
+        std::ptr::NonNull::new(start.cast())
+            .map(|start| Self { start, len })
+            .ok_or(Errno::INVAL)
+    }
+
+    /// Stores one byte into the file.
+    pub fn store(&self, at: usize, byte: u8) {
+        assert!(at < self.len);
+        // SAFETY: `at` is below the length that is mapped writable as long as `self` lives, and no
+        // reference to the memory is ever made.
+        unsafe { self.start.as_ptr().add(at).write_volatile(byte) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping that `of` made, which nothing refers to any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}

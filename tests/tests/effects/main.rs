@@ -1,5 +1,23 @@
 //! What changes files, from outside: every verb does what it says, once, with a receipt.
 
+mod changeset;
+mod create;
+mod deeds;
+mod delete;
+mod denied;
+mod dry;
+mod limits;
+mod links;
+mod metadata;
+mod mkdir;
+mod names;
+mod policy;
+mod rename;
+mod replace;
+mod trial;
+mod types;
+mod uploads;
+
 use portcullis_client::{Changes, ask, change};
 use portcullis_protocol::session::{Deletion, Guarantee, Outcome, Parents};
 use portcullis_tests::{World, own};

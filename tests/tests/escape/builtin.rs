@@ -166,7 +166,12 @@ fn covered(arena: &mut Arena) -> BTreeMap<String, Vec<String>> {
         let name = denial.rule.name.as_str();
         assert!(name.starts_with("builtin:"), "{name}");
         assert!(!denial.rule.reason.as_str().is_empty());
-        assert!(denial.verbs.has(Verb::Read) && denial.verbs.has(Verb::Search));
+        // Rows that keep writing away are met in `effects`; that of the broker's own records is
+        // no row of the table.
+        if name == "builtin:state" || !denial.verbs.has(Verb::Read) {
+            continue;
+        }
+        assert!(denial.verbs.has(Verb::Search));
         assert!(!denial.verbs.has(Verb::List) && !denial.verbs.has(Verb::Stat));
         let pattern = std::str::from_utf8(denial.pattern.as_ref().unwrap().as_slice()).unwrap();
         rules

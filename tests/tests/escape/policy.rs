@@ -140,7 +140,10 @@ fn hidden_is_absent_and_never_counted() {
         };
         let seen = (hidden(&whole), hidden(&plans));
         assert!(!format!("{who:?}").contains("ghost"));
-        (answers, seen, who.denials)
+        // That of the broker's own records names a directory of each broker's own.
+        let mut denials = who.denials.as_slice().to_vec();
+        denials.retain(|denial| denial.rule.name.as_str() != "builtin:state");
+        (answers, seen, denials)
     });
     assert_eq!(with, without);
 }

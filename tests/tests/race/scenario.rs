@@ -133,18 +133,10 @@ impl Scenario {
         bound_waits(&session);
         let attacker = Attacker::start((self.attack)(&place));
         let caught = |tally: &Tally| {
-            !self.caught.is_empty()
-                && self
-                    .caught
-                    .iter()
-                    .all(|verb| tally.of(verb, tally::ESCAPE) > 0)
+            let escaped = |verb: &&str| tally.of(verb, tally::ESCAPE) > 0;
+            self.caught.iter().all(escaped) && (self.fifos.is_empty() || serving.hangs() > 0)
         };
-        let most = if self.caught.is_empty() {
-            3_000
-        } else {
-            CONTROL_ATTEMPTS
-        };
-        let (tally, _) = drive(&mut session, &self.asks, most, caught);
+        let (tally, _) = drive(&mut session, &self.asks, CONTROL_ATTEMPTS, caught);
         let turns = attacker.stop();
         drop(session);
         let hangs = serving.stop();

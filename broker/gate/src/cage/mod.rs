@@ -118,6 +118,7 @@ pub fn close(subtrees: &[Subtree]) -> Result<Caged, CageError> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(step("death signal"))?;
     sys::meta::ignore_broken_leases().map_err(step("ignore SIGIO"))?;
+    sys::meta::ignore_size_limits().map_err(step("ignore SIGXFSZ"))?;
     // Its own user must not trace it or read its memory and descriptors through /proc.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .map_err(step("dumpable"))?;

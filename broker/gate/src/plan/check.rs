@@ -22,6 +22,14 @@ pub(super) const fn missing(parents: Parents) -> Missing {
     }
 }
 
+/// The permission bits of what is at a name; none where nothing is known to be.
+pub(super) const fn mode_of(state: &PathState) -> u16 {
+    match state {
+        PathState::Present(present) => present.mode,
+        PathState::Absent | PathState::Unknown => 0,
+    }
+}
+
 pub(super) fn touched(verb: Verb, at: &At, before: PathState, after: PathState) -> Touched {
     Touched {
         verb,

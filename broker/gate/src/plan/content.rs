@@ -78,6 +78,28 @@ pub(crate) fn stage(
     Ok((Rc::new(made), present))
 }
 
+/// The same of a copy of an upload, whose own file is elsewhere or has what a new one must not.
+pub(crate) fn copied(
+    directory: &SharedDirectory,
+    upload: BorrowedFd<'_>,
+    digest: Digest,
+    (mode, like): (Option<u16>, Option<&Held>),
+) -> Result<(Rc<OwnedFd>, Present), Unstaged> {
+    let made = change::temporary(directory.fd.as_fd(), NEW_FILE)?;
+    let mut room = vec![0; PIECE];
+    let mut done = 0;
+    loop {
+        let n = file::read_at(upload, &mut room, done)?;
+        change::write_at(made.as_fd(), room.get(..n).unwrap_or_default(), done)?;
+        done += u64::try_from(n).unwrap_or(u64::MAX);
+        if n < room.len() {
+            break;
+        }
+    }
+    let present = dress(made.as_fd(), mode, like, digest)?;
+    Ok((Rc::new(made), present))
+}
+
 /// Gives a file without a name its mode, group and attributes; says what it is now.
 pub(crate) fn dress(
     made: BorrowedFd<'_>,

@@ -60,17 +60,29 @@ impl Diff {
         self.cut += u64::try_from(cut.len()).unwrap_or(u64::MAX);
     }
 
-    /// A file or link that is made, changed or removed.
-    pub(super) fn add(&mut self, path: &RelPath, old: Side<'_>, new: Side<'_>) {
+    /// A file or link that is made, changed or removed; its permission bits before and after.
+    pub(super) fn add(
+        &mut self,
+        path: &RelPath,
+        (was, is): (u16, u16),
+        old: Side<'_>,
+        new: Side<'_>,
+    ) {
         let name = escape(path.as_bytes());
         let (mut old_room, mut new_room) = (Vec::new(), Vec::new());
         let (before, after) = (read(old, &mut old_room), read(new, &mut new_room));
         self.put(format!("diff --git a/{name} b/{name}\n").as_bytes());
-        let link = |side: Side<'_>| matches!(side, Side::Link(_));
-        let mode = |side| if link(side) { "120000" } else { "100644" };
+        let mode = |side: Side<'_>, bits: u16| match side {
+            Side::Link(_) => "120000".to_owned(),
+            Side::None | Side::Text(_) | Side::File(_) | Side::Withheld => {
+                format!("100{:03o}", bits & 0o777)
+            }
+        };
+        let (was, is) = (mode(old, was), mode(new, is));
         match (old, new) {
-            (Side::None, _) => self.put(format!("new file mode {}\n", mode(new)).as_bytes()),
-            (_, Side::None) => self.put(format!("deleted file mode {}\n", mode(old)).as_bytes()),
+            (Side::None, _) => self.put(format!("new file mode {is}\n").as_bytes()),
+            (_, Side::None) => self.put(format!("deleted file mode {was}\n").as_bytes()),
+            _ if was != is => self.put(format!("old mode {was}\nnew mode {is}\n").as_bytes()),
             (
                 Side::Text(_) | Side::File(_) | Side::Link(_) | Side::Withheld,
                 Side::Text(_) | Side::File(_) | Side::Link(_) | Side::Withheld,
@@ -275,6 +287,7 @@ mod tests {
         let path = RelPath::parse(b"f").unwrap();
         diff.add(
             &path,
+            (0o644, 0o644),
             Side::Text(old.as_bytes()),
             Side::Text(new.as_bytes()),
         );
@@ -293,14 +306,24 @@ mod tests {
         let path = RelPath::parse(b"f").unwrap();
         let mut diff = Diff::default();
         let big = "x\n".repeat(FILE_BYTES_MAX);
-        diff.add(&path, Side::None, Side::Text(big.as_bytes()));
+        diff.add(
+            &path,
+            (0o644, 0o644),
+            Side::None,
+            Side::Text(big.as_bytes()),
+        );
         assert!(diff.cut() == 0, "too large a file is only named");
         let long = "0123456789abcde\n".repeat(10_000);
-        diff.add(&path, Side::None, Side::Text(long.as_bytes()));
+        diff.add(
+            &path,
+            (0o644, 0o644),
+            Side::None,
+            Side::Text(long.as_bytes()),
+        );
         assert_eq!(diff.bytes().len(), DIFF_BYTES_MAX);
         let cut = diff.cut();
         assert!(cut > 0);
-        diff.add(&path, Side::None, Side::Text(b"y\n"));
+        diff.add(&path, (0o644, 0o644), Side::None, Side::Text(b"y\n"));
         assert!(diff.cut() > cut);
         assert_eq!(diff.bytes().len(), DIFF_BYTES_MAX);
     }

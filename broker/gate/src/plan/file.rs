@@ -1,15 +1,18 @@
 //! Changes of a file's content: written whole, or edited.
 
 use super::act::{At, Within};
-use super::check::{check_expected, check_mode, check_replaceable, filled, missing, unmade};
+use super::check::{
+    check_expected, check_mode, check_replaceable, filled, missing, mode_of, unmade,
+};
 use super::content::{self, Content, Later, Old, Staged};
 use super::diff::Side;
 use super::edit;
 use super::target::{Asked, Planner};
 use crate::resolve::{Held, Missing};
+use crate::uploads::Dresses;
 use portcullis_protocol::limits::EDIT_BYTES_MAX;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{EditFile, Expect, Links, Source, WriteFile};
+use portcullis_protocol::session::{EditFile, Expect, Links, Source, UploadId, WriteFile};
 use portcullis_protocol::verb::Verb;
 use std::os::fd::AsFd as _;
 
@@ -28,7 +31,8 @@ impl Planner<'_> {
         }
         let (before, old) = self.expect(asked, write.expect, object.as_ref())?;
         let content = self.staged(asked, &at, write, object.as_ref())?;
-        self.show_written(&at, write, &old, &content);
+        let modes = (mode_of(&before), content.present.mode);
+        self.show_written((&at, modes), write, &old, &content);
         self.steps
             .push(filled(asked.verb, at, object, content, before));
         Ok(())
@@ -36,7 +40,7 @@ impl Planner<'_> {
 
     /// The new content of a write, staged.
     pub(super) fn staged(
-        &self,
+        &mut self,
         asked: Asked<'_>,
         at: &At,
         write: &WriteFile,
@@ -49,29 +53,52 @@ impl Planner<'_> {
                     .ok_or_else(|| asked.refuse(Code::OutOfRange).noting("no such content"))?;
                 self.staged_bytes(asked, within, bytes, (write.mode, like))
             }
-            (Source::Upload(id), within) => {
-                let upload = self
-                    .uploads
-                    .get(id)
-                    .ok_or_else(|| asked.refuse(Code::UnknownUpload))?;
-                let digest = upload.digest();
-                if let Within::Held(directory) = within
-                    && directory.id == upload.directory
-                {
-                    let present = content::dress(upload.file(), write.mode, like, digest)
-                        .map_err(|why| asked.unstaged(why))?;
-                    return Ok(Content {
-                        staged: Staged::File(upload.share()),
-                        present,
-                    });
-                }
-                // It was begun where the file is not to be: copied when its directory is there.
-                Ok(Content {
-                    staged: Staged::Later(Later::Upload(upload.share(), write.mode)),
-                    present: unmade(upload.bytes(), write.mode, digest),
-                })
-            }
+            (Source::Upload(id), within) => self.uploaded(asked, id, within, (write.mode, like)),
         }
+    }
+
+    /// The new content of a write that was uploaded before.
+    fn uploaded(
+        &mut self,
+        asked: Asked<'_>,
+        id: UploadId,
+        within: &Within,
+        (mode, like): (Option<u16>, Option<&Held>),
+    ) -> Result<Content, Refusal> {
+        let uploads = self.uploads;
+        let upload = uploads
+            .get(id)
+            .ok_or_else(|| asked.refuse(Code::UnknownUpload))?;
+        if !self.taken.insert(id) {
+            let note = "an upload is the content of one file";
+            return Err(asked.refuse(Code::Collision).noting(note));
+        }
+        let digest = upload.digest();
+        let dresses = match (mode, like) {
+            (None, None) => Dresses::No,
+            (Some(_), _) | (_, Some(_)) => Dresses::Yes,
+        };
+        let staged = match within {
+            Within::Held(directory) if directory.id == upload.directory && upload.take(dresses) => {
+                content::dress(upload.file(), mode, like, digest)
+                    .map(|present| (upload.share(), present))
+            }
+            // It was begun where the file is not to be, or has got what this one must not have.
+            Within::Held(directory) => {
+                content::copied(directory, upload.file(), digest, (mode, like))
+            }
+            Within::Made(_) => {
+                return Ok(Content {
+                    staged: Staged::Later(Later::Upload(upload.share(), mode)),
+                    present: unmade(upload.bytes(), mode, digest),
+                });
+            }
+        };
+        let (file, present) = staged.map_err(|why| asked.unstaged(why))?;
+        Ok(Content {
+            staged: Staged::File(file),
+            present,
+        })
     }
 
     pub(super) fn staged_bytes(
@@ -125,14 +152,22 @@ impl Planner<'_> {
             })?;
         let content = self.staged_bytes(asked, &at.within, &new, (order.mode, Some(&held)))?;
         let before = content::present(&held, Some(digest));
-        self.diff.add(&at.path, Side::Text(&old), Side::Text(&new));
+        let modes = (mode_of(&before), content.present.mode);
+        self.diff
+            .add(&at.path, modes, Side::Text(&old), Side::Text(&new));
         self.steps
             .push(filled(asked.verb, at, Some(held), content, before));
         Ok(())
     }
 
     /// The difference of a file written.
-    fn show_written(&mut self, at: &At, write: &WriteFile, old: &Old, new: &Content) {
+    fn show_written(
+        &mut self,
+        (at, modes): (&At, (u16, u16)),
+        write: &WriteFile,
+        old: &Old,
+        new: &Content,
+    ) {
         let inline = match write.source {
             Source::Inline(span) => span.of(self.content).map(Side::Text),
             Source::Upload(_) => None,
@@ -145,7 +180,7 @@ impl Planner<'_> {
             (None, Staged::Later(Later::Bytes(bytes, _))) => Side::Text(bytes),
         };
         let old = self.shown(at, old);
-        self.diff.add(&at.path, old, new);
+        self.diff.add(&at.path, modes, old, new);
     }
 
     /// One side of a difference, as far as the session may read it.

@@ -3,7 +3,7 @@
 use super::act::{Act, At, Step};
 use super::check::{
     MODE_MAX, check_deletable, check_mode, check_movable, check_single, made_directory, missing,
-    random, touched, with_mode,
+    mode_of, random, touched, with_mode,
 };
 use super::content;
 use super::diff::Side;
@@ -12,7 +12,7 @@ use super::tree;
 use crate::resolve::{Held, Missing};
 use crate::sys::open;
 use portcullis_protocol::ledger::Temporary;
-use portcullis_protocol::path::RelPath;
+use portcullis_protocol::path::{RelPath, Want};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
     DeleteObject, Deletion, Expect, Links, MakeDirectory, MakeLink, MoveObject, Onto, Parents,
@@ -65,6 +65,9 @@ impl Planner<'_> {
         if place.path != from.path && place.path.below(&from.path).is_some() {
             let note = "a directory cannot be moved into itself";
             return Err(towards.refuse(Code::OutOfRange).noting(note));
+        }
+        if place.want == Want::Directory && held.observation.kind != Kind::Directory {
+            return Err(towards.refuse(Code::NotADirectory));
         }
         let (to, onto) = self.at(towards, place)?;
         let replaced = self.displaced(towards, order.onto, &held, onto.as_ref())?;
@@ -132,7 +135,8 @@ impl Planner<'_> {
         match order.what {
             Deletion::File => {
                 let old = self.shown(&at, &old);
-                self.diff.add(&at.path, old, Side::None);
+                self.diff
+                    .add(&at.path, (mode_of(&before), 0), old, Side::None);
             }
             Deletion::Directory => self.check_empty(asked, &at)?,
             Deletion::Tree => tree::judge_tree(self.session, asked.verb, &at, None)
@@ -193,7 +197,8 @@ impl Planner<'_> {
                         to a place below the root";
             return Err(asked.refuse(Code::Escape).noting(note));
         }
-        self.diff.add(&at.path, Side::None, Side::Link(text));
+        self.diff
+            .add(&at.path, (0, 0), Side::None, Side::Link(text));
         let after = PathState::Present(Present {
             kind: Kind::Link,
             mode: 0o777,

@@ -13,7 +13,7 @@ use crate::uploads::Uploads;
 use portcullis_protocol::limits::PARENTS_MAX;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Change, Expect, Links, Selector};
+use portcullis_protocol::session::{Change, Expect, Links, Selector, UploadId};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{PathState, RootIndex};
 use rustix::io::Errno;
@@ -27,6 +27,7 @@ pub(super) struct Planner<'a> {
     pub(super) content: &'a [u8],
     pub(super) directories: HashMap<(RootIndex, RelPath), SharedDirectory>,
     pub(super) made: HashSet<(RootIndex, RelPath)>,
+    pub(super) taken: HashSet<UploadId>,
     pub(super) diff: Diff,
     pub(super) steps: Vec<Step>,
 }
@@ -65,6 +66,7 @@ impl<'a> Planner<'a> {
             content,
             directories: HashMap::new(),
             made: HashSet::new(),
+            taken: HashSet::new(),
             diff: Diff::default(),
             steps: Vec::new(),
         }
@@ -112,6 +114,7 @@ impl<'a> Planner<'a> {
             directory,
             missing,
             object,
+            want: _,
         } = place;
         let key = (root, directory.path.clone());
         let shared = self

@@ -7,7 +7,7 @@ use crate::policy::{Judgement, Place};
 use crate::session::Session;
 use crate::sys::directory::{self, Fetch};
 use crate::sys::open::{self, Purpose};
-use portcullis_protocol::limits::{TREE_DEPTH_MAX, TREE_ENTRIES_MAX};
+use portcullis_protocol::limits::{PATH_BYTES_MAX, TREE_DEPTH_MAX, TREE_ENTRIES_MAX};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal, Rule};
 use portcullis_protocol::session::Selector;
@@ -73,6 +73,10 @@ pub(crate) fn judge_tree(
     let policy = &session.policy;
     let mut fetch = Fetch::new();
     let mut entries = 0;
+    // What is below gets longer paths with it. Those no request could name any more.
+    let longer = destination.map_or(0, |to| {
+        to.as_bytes().len().saturating_sub(at.path.as_bytes().len())
+    });
     let mut waiting = vec![Waiting {
         here: policy.place(at.root, &at.path),
         there: destination.map(|path| policy.place(at.root, path)),
@@ -99,6 +103,9 @@ pub(crate) fn judge_tree(
             entries += 1;
             match judge(session, verb, &directory, &named, device) {
                 _ if entries > TREE_ENTRIES_MAX => stopped = Err(Held::TooMuch),
+                _ if longer > 0 && longer + length(&directory, &named) > PATH_BYTES_MAX => {
+                    stopped = Err(Held::TooMuch);
+                }
                 Ok(below) => waiting.extend(below),
                 Err(held) => stopped = Err(held),
             }
@@ -112,6 +119,11 @@ pub(crate) fn judge_tree(
         stopped?;
     }
     Ok(())
+}
+
+/// Bytes of the path of a name.
+fn length(directory: &Waiting, named: &directory::Named<'_>) -> usize {
+    directory.path.as_bytes().len() + 1 + named.name.len()
 }
 
 /// Judges one name; gives it back when it is a directory to be looked into.

@@ -31,7 +31,7 @@ pub(super) fn canonical(asked: &Asked<'_>, allowed: Missing) -> Result<Found, St
         want: Want::Any,
         allowed,
         missing: 0,
-        through: Through::Nothing,
+        after_links: usize::MAX,
     };
     while let Some(step) = search.pending.pop_front() {
         match step {
@@ -45,13 +45,6 @@ pub(super) fn canonical(asked: &Asked<'_>, allowed: Missing) -> Result<Found, St
         path: search.path,
         missing: search.missing,
     })
-}
-
-/// Whether the last name was come to through a link of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Through {
-    Nothing,
-    Link,
 }
 
 /// A step that owns its name, because it may come from a link.
@@ -80,7 +73,9 @@ struct Search<'a> {
     allowed: Missing,
     /// Names at the end of `path` that are not there.
     missing: usize,
-    through: Through,
+    /// Steps of `pending` that follow the links gone through so far; a name that is taken while
+    /// at least so many are left is one that the text of a link said.
+    after_links: usize,
 }
 
 impl Search<'_> {
@@ -136,7 +131,7 @@ impl Search<'_> {
     }
 
     /// Whether what is not there may be made: plain names alone follow, as many as are allowed,
-    /// and no link leads here, because what it leads to is not the name that was written.
+    /// and it is a name that was written, not one that the text of a link said.
     fn may_miss(&self) -> bool {
         let plain = self
             .pending
@@ -144,7 +139,7 @@ impl Search<'_> {
             .all(|step| matches!(step, OwnedStep::Down(_)));
         let names = self.missing + self.pending.len() + 1;
         plain
-            && self.through == Through::Nothing
+            && self.pending.len() < self.after_links
             && match self.allowed {
                 Missing::Refused => false,
                 Missing::Last => names == 1,
@@ -183,12 +178,10 @@ impl Search<'_> {
         let (steps, want) = self
             .target(&text)
             .ok_or_else(|| asked.refuse(Code::Escape))?;
-        if self.pending.is_empty() {
-            self.through = Through::Link;
-            if want == Want::Directory {
-                self.want = want;
-            }
+        if self.pending.is_empty() && want == Want::Directory {
+            self.want = want;
         }
+        self.after_links = self.after_links.min(self.pending.len());
         if text.starts_with(b"/") {
             self.path = RelPath::root();
         } else {

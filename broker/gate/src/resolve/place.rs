@@ -54,6 +54,8 @@ pub(crate) struct Place {
     /// Names below `directory` that are missing, the last included when nothing has it.
     pub(crate) missing: usize,
     pub(crate) object: Option<Held>,
+    /// What the way it was written asks for: a name with a slash behind it is a directory's.
+    pub(crate) want: Want,
 }
 
 /// Resolves one admitted selector to a place. `written` is how the worker wrote it.
@@ -125,8 +127,12 @@ fn pin(
             Err(errno) => return Err(asked.stop_at(&path, errno)),
         }
     };
-    if let Some(held) = &object {
-        judge_held(asked, held, want)?;
+    match &object {
+        Some(held) => judge_held(asked, held, want)?,
+        None if want == Want::Directory && !makes_directories(asked.parts.verb) => {
+            return Err(asked.refuse(Code::NotADirectory).into());
+        }
+        None => {}
     }
     let (directory, missing) = nearest(asked, &path, &object, allowed)?;
     Ok(Place {
@@ -135,7 +141,13 @@ fn pin(
         directory,
         missing,
         object,
+        want,
     })
+}
+
+/// Whether what a verb puts where nothing is can be a directory.
+const fn makes_directories(verb: Verb) -> bool {
+    matches!(verb, Verb::Mkdir | Verb::Move)
 }
 
 /// Opens what a change is about: for reading where its content is compared or recorded, as far as
@@ -143,7 +155,7 @@ fn pin(
 fn open_target(asked: &Asked<'_>, path: &RelPath) -> Result<(OwnedFd, Observation), Errno> {
     let (session, root) = (asked.session, asked.root);
     match asked.parts.verb {
-        Verb::Write | Verb::Edit | Verb::Move | Verb::Delete => {
+        Verb::Write | Verb::Edit | Verb::Move | Verb::Delete | Verb::Chmod => {
             match open_judged(session, root, path, Purpose::Content) {
                 // A link, a socket, a directory that may not be listed, a file that may not be
                 // read, or nothing that is named by this path: the look tells.
@@ -159,7 +171,7 @@ fn open_target(asked: &Asked<'_>, path: &RelPath) -> Result<(OwnedFd, Observatio
                 other => other,
             }
         }
-        Verb::Mkdir | Verb::DeleteTree | Verb::Chmod | Verb::Link => {
+        Verb::Mkdir | Verb::DeleteTree | Verb::Link => {
             open_judged(session, root, path, Purpose::LookAtLink)
         }
         // Nothing of these is changed.

@@ -62,8 +62,9 @@ pub fn set_group(file: BorrowedFd<'_>, group: u32) -> Result<(), Errno> {
 /// The names of a file's attributes, each with its final zero byte. A file system without any has
 /// none.
 pub fn attributes(file: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
-    // Most files have none, and the size alone says so.
-    match point(|| rustix::fs::flistxattr(file, &mut [] as &mut [u8])) {
+    // Most files have none, and the size alone says so. An empty buffer would not: rustix gives
+    // what it put there, which is nothing.
+    match point(|| rustix::fs::flistxattr_query(file)) {
         Ok(0) | Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
         Ok(_) | Err(Errno::RANGE) => {}
         Err(error) => return Err(error),
@@ -127,9 +128,19 @@ pub fn lease_holds(file: BorrowedFd<'_>) -> Result<bool, Errno> {
 /// Lets a signal that a broken lease sends pass unnoticed; its default would end the process.
 /// What became of a lease is asked of the lease itself.
 pub fn ignore_broken_leases() -> Result<(), Errno> {
+    ignore(libc::SIGIO)
+}
+
+/// Lets the signal for a file that grew too large pass unnoticed; its default would end the
+/// process in the middle of an effect. The write that was too much says so itself.
+pub fn ignore_size_limits() -> Result<(), Errno> {
+    ignore(libc::SIGXFSZ)
+}
+
+fn ignore(signal: libc::c_int) -> Result<(), Errno> {
     // SAFETY: `SIG_IGN` is a valid action, and no handler of ours runs. No safe call exists: std
     // and rustix set no signal actions.
-    let before = unsafe { libc::signal(libc::SIGIO, libc::SIG_IGN) };
+    let before = unsafe { libc::signal(signal, libc::SIG_IGN) };
     if before == libc::SIG_ERR {
         Err(last())
     } else {

@@ -78,7 +78,7 @@ fn ended(steps: &[(PathState, PathState)], seen: &[(PathState, PathState)]) -> (
             temporary: *temporary,
         })
         .collect();
-    let end = judge(&intent(steps), &seen, Names::Held);
+    let end = judge(&intent(&steps), &seen, Names::Held);
     let states: Vec<PathState> = end.touched.as_slice().iter().map(|t| t.after).collect();
     assert_eq!(states, seen.iter().map(|s| s.now).collect::<Vec<_>>());
     (end.outcome, end.left)
@@ -245,10 +245,7 @@ fn what_an_observer_is_told_fits_a_frame() {
 
 #[test]
 fn names_that_were_given_back_prove_nothing() {
-    let steps = vec![
-        step("deleted", file(1, 1), GONE),
-        step("made", GONE, planned(2)),
-    ];
+    let steps = [(file(1, 1), GONE), (GONE, planned(2))];
     // Another effect has made a file where this one deleted one.
     let seen = [
         SeenStep {
@@ -260,13 +257,13 @@ fn names_that_were_given_back_prove_nothing() {
             temporary: GONE,
         },
     ];
-    let end = judge(&intent(steps.clone()), &seen, Names::GivenBack);
+    let end = judge(&intent(&steps), &seen, Names::GivenBack);
     assert_eq!((end.outcome, end.left), (Outcome::Done, 1));
     let after = |end: &Finish| -> Vec<PathState> {
         end.touched.as_slice().iter().map(|t| t.after).collect()
     };
     assert_eq!(after(&end), [GONE, file(2, 2)]);
-    let end = judge(&intent(steps), &seen, Names::Held);
+    let end = judge(&intent(&steps), &seen, Names::Held);
     assert_eq!(end.outcome, Outcome::Uncertain);
     assert_eq!(after(&end), [file(7, 7), file(2, 2)]);
 }

@@ -2,11 +2,11 @@
 
 use super::undo::{put_back, remove};
 use super::{Failure, Made, Name, Trace, is_nothing, name, state};
-use crate::plan::{Act, At, Content, Later, Staged, Step, Unstaged, dress, is_empty, stage};
+use crate::plan::{Act, At, Content, Later, Staged, Step, Unstaged, copied, is_empty, stage};
 use crate::resolve::Held;
 use crate::session::Session;
 use crate::sys::meta::{self, Lease};
-use crate::sys::{change, file, open};
+use crate::sys::{change, open};
 use portcullis_protocol::ledger::Temporary;
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{Deletion, Touched};
@@ -17,8 +17,6 @@ use std::rc::Rc;
 
 /// Permission bits of a new directory.
 const NEW_DIRECTORY: u16 = 0o755;
-/// Bytes copied at a time.
-const PIECE: usize = 256 * 1024;
 
 /// Makes one step, and says what is now at each of its names.
 pub(super) fn make(
@@ -196,20 +194,10 @@ fn staged_now(at: &Name, later: &Later, content: &Content) -> Result<Rc<OwnedFd>
             .map(|(file, _)| file)
             .map_err(failed),
         Later::Upload(upload, mode) => {
-            let made = change::temporary(at.fd(), crate::plan::NEW_FILE)?;
-            let mut room = vec![0; PIECE];
-            let mut done = 0;
-            loop {
-                let n = file::read_at(upload.as_fd(), &mut room, done)?;
-                change::write_at(made.as_fd(), room.get(..n).unwrap_or_default(), done)?;
-                done += u64::try_from(n).unwrap_or(u64::MAX);
-                if n < room.len() {
-                    break;
-                }
-            }
             let digest = content.present.digest.unwrap_or(Digest([0; 32]));
-            dress(made.as_fd(), *mode, None, digest).map_err(failed)?;
-            Ok(Rc::new(made))
+            copied(&at.directory, upload.as_fd(), digest, (*mode, None))
+                .map(|(file, _)| file)
+                .map_err(failed)
         }
     }
 }
