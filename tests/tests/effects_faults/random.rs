@@ -51,7 +51,7 @@ impl Random {
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         let spread = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32;
-        u32::try_from(spread * u64::from(bound) >> 32).unwrap()
+        u32::try_from((spread * u64::from(bound)) >> 32).unwrap()
     }
 
     fn of<T: Copy>(&mut self, all: &[T]) -> T {

@@ -78,7 +78,7 @@ fn ended(steps: &[(PathState, PathState)], seen: &[(PathState, PathState)]) -> (
             temporary: *temporary,
         })
         .collect();
-    let end = judge(&intent(&steps), &seen, Names::Held);
+    let end = judge(&intent(steps), &seen, Names::Held);
     let states: Vec<PathState> = end.touched.as_slice().iter().map(|t| t.after).collect();
     assert_eq!(states, seen.iter().map(|s| s.now).collect::<Vec<_>>());
     (end.outcome, end.left)
