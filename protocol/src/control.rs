@@ -37,7 +37,7 @@ messages! {
         8 = Diff(Diff),
         /// Do the records hold together?
         9 = Verify(Verify),
-        /// Take no further connection, and end when the last one has closed.
+        /// Make room for a newer warden: end when the last connection has closed.
         10 = Drain(Drain),
     }
 }
@@ -435,7 +435,8 @@ pub struct Verified {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drain {}
 
-/// The warden takes no further connection.
+/// The warden ends when the last connection has closed. Takes no further one, if it has no other
+/// than this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draining {
     /// Connections it still serves, this one included.

@@ -141,7 +141,6 @@ fn the_gate_links_no_runtime_no_database_and_no_client() {
 /// The modules of the gate, innermost first: each may use only those before it.
 const GATE_ORDER: [&str; 22] = [
     "sys",
-    "observation",
     "cage",
     "policy",
     "session",
@@ -152,6 +151,7 @@ const GATE_ORDER: [&str; 22] = [
     "ledger",
     "counters",
     "outlet",
+    "pace",
     "uploads",
     "plan",
     "confirm",

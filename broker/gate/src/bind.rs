@@ -1,7 +1,6 @@
 //! bind: an open object becomes the source or search root of exactly one verb, judged by what
 //! the kernel says of the descriptor itself.
 
-use crate::observation::observation;
 use crate::policy::Judgement;
 use crate::resolve::{Pinned, PinnedParts};
 use crate::session::Session;
@@ -74,11 +73,10 @@ pub(crate) fn bind(session: &Session, pinned: Pinned, written: &[u8]) -> Result<
         root,
         path,
         object,
-        observed,
+        observation,
         want,
     } = pinned.into_parts();
     let refuse = |code: Code| Refusal::new(code).of(verb).on(written);
-    let observation = observation(&observed);
     let stamp = observation.stamp;
     if session
         .sole_device(root)

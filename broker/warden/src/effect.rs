@@ -353,3 +353,6 @@ fn check_end(intent: &Intent, end: &Finish) -> Result<(), Lied> {
 pub(crate) fn encoded<T: serde::Serialize>(value: &T) -> usize {
     postcard::to_extend(value, Vec::new()).map_or(usize::MAX, |bytes| bytes.len())
 }
+
+#[cfg(test)]
+mod tests;

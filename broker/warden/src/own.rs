@@ -4,6 +4,7 @@
 use crate::builtin::PREFIX;
 use crate::overlap;
 use crate::root::SealedRoot;
+use crate::state::RECORDS;
 use portcullis_protocol::authority::{Denial, DenialTarget, Effect, RootId, RootIdentity, Scope};
 use portcullis_protocol::bounded::{Bytes, Text};
 use portcullis_protocol::path::{Label, RelPath};
@@ -68,13 +69,12 @@ impl Own {
         targets.into_iter().filter_map(denial).collect()
     }
 
-    /// Its files that have further names.
+    /// Its files that hold records and have further names.
     fn linked(&self) -> Vec<(u64, u64)> {
-        let Ok(files) = std::fs::read_dir(&self.path) else {
-            return Vec::new();
-        };
-        let seen = files.filter_map(|file| file.ok()?.metadata().ok());
-        seen.filter(|seen| seen.is_file() && seen.nlink() > 1)
+        let seen = RECORDS.map(|name| std::fs::symlink_metadata(self.path.join(name)).ok());
+        seen.into_iter()
+            .flatten()
+            .filter(|seen| seen.is_file() && seen.nlink() > 1)
             .map(|seen| (seen.dev(), seen.ino()))
             .collect()
     }

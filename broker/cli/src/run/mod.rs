@@ -1,16 +1,19 @@
 //! `portcullis run`: one command, one session, one summary.
 
 mod boundaries;
+mod record;
 mod signals;
 mod summary;
 
 use crate::args::{Ending, RunArguments};
-use crate::reach::{Broker, Ground, Hiding, ReachError, require_roots};
+use crate::broker::Broker;
+use crate::reach::{Ground, Hiding, ReachError, require_roots};
 use crate::say;
 use crate::worker::{self, Ended, LaunchError, NOT_CONFINED, Running, Worker};
 use portcullis_client::Session;
 use portcullis_protocol::control::{Minted, Over};
 use portcullis_protocol::path::escape;
+use record::Record;
 use rustix::net::Shutdown;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -22,6 +25,8 @@ use summary::Summary;
 
 /// How long a gate may take to say what its session did.
 const LAST_WORDS: Duration = Duration::from_secs(3);
+/// How long the broker may take to answer once the command has ended.
+const LAST_ANSWER: Duration = Duration::from_secs(10);
 
 /// Why nothing ran.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +97,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
     require_roots(&arguments.reach)?;
     // Before any thread exists, so that all of them leave these signals to the one that waits.
     signals::block()?;
-    let mut broker = Broker::start(arguments.reach.gate.as_deref())?;
+    let mut broker = Broker::seated(arguments.seat.choice()).map_err(ReachError::from)?;
     let ground = Ground::seal(&mut broker, &arguments.reach)?;
     let (minted, session) = ground.mint(&mut broker, "portcullis run", Hiding::Hidden)?;
     let socket = socket_of(session)?;
@@ -101,6 +106,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
     let shown = arguments.command.clone();
     let (tool, mut troubles) = tool(arguments.tool);
     troubles.extend(unset(&arguments.env));
+    troubles.extend(broker.remark().map(str::to_owned));
     let running = worker::launch(Worker {
         command: arguments.command,
         environment: arguments.env,
@@ -115,7 +121,9 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
         troubles: more,
     } = wait(running)?;
     troubles.extend(more);
+    hurry(&broker, &mut troubles);
     let over = end(&mut broker, &minted, &kept, &mut troubles);
+    let record = Record::of(&mut broker, minted.run);
     Ok(Summary {
         command: shown,
         code,
@@ -125,6 +133,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
         minted,
         report,
         over,
+        record,
         troubles,
     })
 }
@@ -175,6 +184,16 @@ fn tool(given: Option<PathBuf>) -> (Option<PathBuf>, Vec<String>) {
             )
         }
         None => (None, vec!["the worker had no portcullis-tool".to_owned()]),
+    }
+}
+
+/// From here on a broker that does not answer does not hold the run: what it would have said is
+/// said to be unknown.
+fn hurry(broker: &Broker, troubles: &mut Vec<String>) {
+    let kind = rustix::net::sockopt::Timeout::Recv;
+    let set = rustix::net::sockopt::set_socket_timeout(&broker.control, kind, Some(LAST_ANSWER));
+    if let Err(error) = set {
+        troubles.push(format!("the broker may take as long as it likes: {error}"));
     }
 }
 

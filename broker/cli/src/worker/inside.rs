@@ -6,6 +6,7 @@ use super::channel::{self, ChannelError, Delivered};
 use super::plan::{Bounding, Plan, Report, Status, Terminal};
 use crate::sys;
 use caps::{CapSet, errors::CapsError};
+use portcullis_protocol::limits::WORKER_DESCRIPTORS;
 use rustix::fs::Mode;
 use rustix::io::{Errno, FdFlags};
 use rustix::process::{Resource, Rlimit, Signal};
@@ -17,9 +18,6 @@ use std::process::{Command, ExitCode};
 
 /// The environment variable with the number of the session's descriptor.
 pub(super) const SOCKET_VARIABLE: &str = "PORTCULLIS_SOCKET_FD";
-
-/// Most descriptors a worker may have open.
-const DESCRIPTORS: u64 = 65_536;
 
 /// Confines this process and executes the command. Returns only when that failed; the launcher
 /// has been told why.
@@ -164,7 +162,8 @@ fn limit_resources() -> Result<(), Failure> {
     };
     rustix::process::setrlimit(Resource::Core, none).named("core limit")?;
     let now = rustix::process::getrlimit(Resource::Nofile);
-    let at_most = |limit: Option<u64>| Some(limit.map_or(DESCRIPTORS, |n| n.min(DESCRIPTORS)));
+    let at_most =
+        |limit: Option<u64>| Some(limit.map_or(WORKER_DESCRIPTORS, |n| n.min(WORKER_DESCRIPTORS)));
     let limit = Rlimit {
         current: at_most(now.current),
         maximum: at_most(now.maximum),

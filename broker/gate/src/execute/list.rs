@@ -2,7 +2,6 @@
 
 use super::walk::{Flow, Met, Visitor, Walked, walk};
 use crate::bind::Bound;
-use crate::observation::observation;
 use crate::outlet::{Gone, Outlet};
 use crate::policy::Judgement;
 use crate::session::Session;
@@ -221,7 +220,7 @@ fn detail(walk: &mut Walked<'_>, met: &Met<'_>) -> Option<EntryDetail> {
     }
     let looked = walk.root_fd().and_then(|root| {
         let object = open::below(root, met.path, Purpose::LookAtLink)?;
-        let observed = observation(&open::observe(&object)?);
+        let observed = open::observation(&object)?;
         let link = match observed.kind {
             Kind::Link => Some(open::link_text(object.as_fd())?),
             Kind::File

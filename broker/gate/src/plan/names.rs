@@ -10,6 +10,7 @@ use super::diff::Side;
 use super::target::{Asked, Planner};
 use super::tree;
 use crate::resolve::{Held, Missing};
+use crate::sys::open;
 use portcullis_protocol::ledger::Temporary;
 use portcullis_protocol::path::{RelPath, Want};
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -168,7 +169,8 @@ impl Planner<'_> {
                 return Err(asked.refuse(Code::NotRegular));
             }
         };
-        if held.owner.0 != rustix::process::geteuid().as_raw() {
+        let (user, _) = open::owner(held.fd()).map_err(|errno| asked.kernel(errno))?;
+        if user != rustix::process::geteuid().as_raw() {
             return Err(asked
                 .refuse(Code::Permission)
                 .noting("it belongs to another user"));

@@ -1,10 +1,12 @@
 //! How an effect ended, by what is there: a table of cases.
 
 use super::*;
-use portcullis_protocol::bounded::Bytes;
+use portcullis_protocol::authority::{Denial, DenialTarget, Effect};
+use portcullis_protocol::bounded::{Bytes, Text};
 use portcullis_protocol::ledger::{Step, Temporary};
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::verb::Verb;
+use portcullis_protocol::refusal::Rule;
+use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::{Digest, Kind, ObjectId, RootIndex, Stamp, Timestamp};
 
 const GONE: PathState = PathState::Absent;
@@ -45,7 +47,7 @@ fn step(name: &str, before: PathState, after: PathState) -> Step {
             device: 1,
             inode: 9,
         },
-        name: Bytes::new(name).unwrap(),
+        name: Bytes::cut(name.as_bytes()),
         touched: Touched {
             verb: Verb::Write,
             root: RootIndex(0),
@@ -76,7 +78,7 @@ fn ended(steps: &[(PathState, PathState)], seen: &[(PathState, PathState)]) -> (
             temporary: *temporary,
         })
         .collect();
-    let end = judge(&intent(steps), &seen);
+    let end = judge(&intent(steps), &seen, Names::Held);
     let states: Vec<PathState> = end.touched.as_slice().iter().map(|t| t.after).collect();
     assert_eq!(states, seen.iter().map(|s| s.now).collect::<Vec<_>>());
     (end.outcome, end.left)
@@ -177,9 +179,91 @@ fn an_end_that_is_too_long_with_versions_is_told_without_them() {
             temporary: GONE,
         })
         .collect();
-    let end = judge(&intent, &seen);
+    let end = judge(&intent, &seen, Names::Held);
     assert!(encoded(&end) <= EFFECT_BYTES_MAX.max(encoded(&unseen(&intent))));
     assert_eq!(end.outcome, Outcome::Uncertain);
     assert_eq!(end.touched.as_slice()[0].after, GONE);
     assert_eq!(end.touched.as_slice()[1].after, planned(1));
+}
+
+#[test]
+fn what_an_observer_is_told_fits_a_frame() {
+    let dir = crate::testing::TempDir::new();
+    let root = crate::testing::sealed(1, dir.path());
+    let grant = |prefix: &str| Grant {
+        root: RootIndex(0),
+        prefix: RelPath::parse(prefix.as_bytes()).unwrap(),
+        verbs: VerbSet::ALL,
+    };
+    let denials = (0..300).map(|n| Denial {
+        rule: Rule {
+            name: Text::new(format!("rule {n}")).unwrap(),
+            reason: Text::new("r".repeat(250)).unwrap(),
+        },
+        verbs: VerbSet::ALL,
+        target: DenialTarget::Object {
+            device: 1,
+            inode: n,
+        },
+        effect: Effect::Deny,
+    });
+    let authority = Authority::seal(Parts {
+        request: Text::default(),
+        owner: Text::default(),
+        roots: vec![root.root().clone()],
+        grants: vec![grant("n"), grant("unused")],
+        denials: denials.collect(),
+        expires_ms: None,
+    })
+    .unwrap();
+    let steps = |count: usize| {
+        let name = |n| format!("n/{n}{}", "x".repeat(200));
+        let each = |n| Step {
+            name: Bytes::new("x").unwrap(),
+            ..step(&name(n), GONE, planned(1))
+        };
+        Intent {
+            steps: Few::new((0..count).map(each).collect()).unwrap(),
+            request: Digest([7; 32]),
+        }
+    };
+    assert_eq!(
+        narrow_to_fit(&authority, &steps(1)),
+        None,
+        "it fits as it is"
+    );
+    let large = steps(250);
+    assert!(encoded(&authority) + encoded(&large) > BODY_BYTES_MAX);
+    let narrow = narrow_to_fit(&authority, &large).unwrap();
+    assert!(encoded(&narrow) + encoded(&large) <= BODY_BYTES_MAX);
+    let parts = narrow.parts();
+    assert_eq!(
+        (&parts.roots, &parts.grants),
+        (&authority.parts().roots, &vec![grant("n")])
+    );
+}
+
+#[test]
+fn names_that_were_given_back_prove_nothing() {
+    let steps = [(file(1, 1), GONE), (GONE, planned(2))];
+    // Another effect has made a file where this one deleted one.
+    let seen = [
+        SeenStep {
+            now: file(7, 7),
+            temporary: file(1, 1),
+        },
+        SeenStep {
+            now: file(2, 2),
+            temporary: GONE,
+        },
+    ];
+    let end = judge(&intent(&steps), &seen, Names::GivenBack);
+    assert_eq!((end.outcome, end.left), (Outcome::Done, 1));
+    let after = |end: &Finish| -> Vec<PathState> {
+        end.touched.as_slice().iter().map(|t| t.after).collect()
+    };
+    assert_eq!(after(&end), [GONE, file(2, 2)]);
+    let end = judge(&intent(&steps), &seen, Names::Held);
+    assert_eq!(end.outcome, Outcome::Uncertain);
+    assert_eq!(after(&end), [file(7, 7), file(2, 2)]);
 }

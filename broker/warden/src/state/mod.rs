@@ -32,6 +32,8 @@ use std::time::Duration;
 
 /// The file of the database in its directory.
 const DATABASE: &str = "state.db";
+/// The files that hold records.
+pub(crate) const RECORDS: [&str; 2] = [DATABASE, "state.db-wal"];
 /// How long a statement waits for another process that has the database for a moment, such as one
 /// that recovers it.
 const BUSY: Duration = Duration::from_secs(2);

@@ -267,7 +267,7 @@ pub(crate) fn what_is_not_granted_is_not_begun_and_lies_end_the_gate() {
         run: minted.run,
         id: minted.session,
     };
-    session.tell("begin a");
+    session.send("begin a");
     assert!(runtime.over().note.unwrap().as_str().contains("only look"));
 }
 
@@ -366,7 +366,7 @@ pub(crate) fn an_ended_session_may_finish_what_it_began_within_a_bound() {
     assert_eq!(session.ask("begin a"), "begun 7");
     runtime.send_end(session.id);
     std::thread::sleep(Duration::from_millis(100));
-    session.tell("finish a");
+    session.send("finish a");
     assert_eq!(runtime.over().cause, OverCause::Revoked);
     let (outcome, witness, _) = only(&mut runtime, session.run);
     assert_eq!((outcome, witness), (Outcome::Done, Witness::Gate));

@@ -79,6 +79,7 @@ const TESTS: &[(&str, fn())] = tests! {
     a_replaced_executable_is_not_picked_up
     an_executable_is_also_taken_as_a_descriptor
     executables_that_are_unfit_are_refused_at_start
+    too_few_descriptors_are_refused_at_start
     an_effect_is_begun_ended_and_told
     a_gate_gets_the_lock_of_all_gates_last
     one_name_is_for_one_at_a_time_and_notes_pass_a_wait
@@ -343,6 +344,22 @@ fn an_executable_is_also_taken_as_a_descriptor() {
         start(open("/etc/passwd".as_ref())).is_err(),
         "not an executable"
     );
+}
+
+fn too_few_descriptors_are_refused_at_start() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let before = getrlimit(Resource::Nofile);
+    let few = Rlimit {
+        current: Some(512),
+        maximum: before.maximum,
+    };
+    setrlimit(Resource::Nofile, few).unwrap();
+    let started = Embedded::start(Config {
+        gate: GateExecutable::At(std::env::current_exe().unwrap()),
+        ..Config::default()
+    });
+    setrlimit(Resource::Nofile, before).unwrap();
+    assert!(matches!(started, Err(StartError::Descriptors { has: 512 })));
 }
 
 fn executables_that_are_unfit_are_refused_at_start() {
