@@ -15,6 +15,7 @@ pub(crate) use content::{Content, Later, NEW_FILE, Staged, Unstaged, dress, is_e
 pub(crate) use diff::Diff;
 pub(crate) use tree::judge_tree;
 
+pub(crate) use crate::resolve::SharedDirectory;
 use crate::session::Session;
 use crate::uploads::Uploads;
 use portcullis_protocol::bounded::Few;
@@ -26,7 +27,6 @@ use portcullis_protocol::session::{Change, ChangeSet, Planned, Touched};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Digest, ObjectId, RootIndex};
 use std::collections::{BTreeMap, HashSet};
-use std::rc::Rc;
 use target::Planner;
 
 /// Holding one means: every change of a set is allowed on its object, no two concern one object
@@ -197,6 +197,3 @@ fn refuse_collisions(steps: &[Step]) -> Result<(), Refusal> {
     }
     Ok(())
 }
-
-/// Shared by the acts in one directory.
-pub(crate) type SharedDirectory = Rc<crate::resolve::Directory>;

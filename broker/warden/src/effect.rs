@@ -16,8 +16,9 @@ use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::{Kind, PathState};
 use std::future::pending;
+use std::pin::Pin;
 use std::sync::Arc;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// What a session that may change something was granted, and what is needed to settle an effect
 /// of it after its gate is gone.
@@ -60,6 +61,9 @@ pub(crate) struct Effects<'a> {
     session: SessionRow,
     writer: Option<&'a Writer>,
     now: Now,
+    /// Wakes no later than the effect that is begun must have ended; made by the first, and left
+    /// to run through those that end in time, so that it need not be set for each.
+    overdue: Option<Pin<Box<Sleep>>>,
 }
 
 enum Now {
@@ -102,6 +106,7 @@ impl<'a> Effects<'a> {
             session,
             writer,
             now: Now::Nothing,
+            overdue: None,
         }
     }
 
@@ -164,8 +169,18 @@ impl<'a> Effects<'a> {
             Now::Nothing => pending().await,
             Now::Begun(Running { held: None, .. }) => pending().await,
             Now::Begun(running) => {
-                sleep_until(running.until).await;
-                return Next::Overdue;
+                let until = running.until;
+                let overdue = self
+                    .overdue
+                    .get_or_insert_with(|| Box::pin(sleep_until(until)));
+                loop {
+                    overdue.as_mut().await;
+                    if overdue.deadline() >= until {
+                        return Next::Overdue;
+                    }
+                    // It was of an effect before.
+                    overdue.as_mut().reset(until);
+                }
             }
             Now::Waiting { waiting, until, .. } => waiting.until(*until).await,
         };

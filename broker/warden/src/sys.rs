@@ -6,7 +6,7 @@
 
 use portcullis_transport::Endpoint;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -19,6 +19,9 @@ impl<S> Holds for Endpoint<S> {}
 
 /// It is a descriptor, borrowed for as long as the value exists.
 impl Holds for BorrowedFd<'_> {}
+
+/// It is a descriptor.
+impl Holds for OwnedFd {}
 
 /// A holder, in the shape the event loop wants. It is never taken out again.
 #[derive(Debug)]

@@ -21,8 +21,8 @@ pub(super) enum Side<'a> {
     None,
     /// A file of these bytes.
     Text(&'a [u8]),
-    /// A file, to be read.
-    File(BorrowedFd<'a>),
+    /// A file of this many bytes, to be read.
+    File(BorrowedFd<'a>, u64),
     /// A symbolic link of this text.
     Link(&'a [u8]),
     /// Something whose content the session may not see.
@@ -72,16 +72,16 @@ impl Diff {
             (Side::None, _) => self.put(format!("new file mode {}\n", mode(new)).as_bytes()),
             (_, Side::None) => self.put(format!("deleted file mode {}\n", mode(old)).as_bytes()),
             (
-                Side::Text(_) | Side::File(_) | Side::Link(_) | Side::Withheld,
-                Side::Text(_) | Side::File(_) | Side::Link(_) | Side::Withheld,
+                Side::Text(_) | Side::File(..) | Side::Link(_) | Side::Withheld,
+                Side::Text(_) | Side::File(..) | Side::Link(_) | Side::Withheld,
             ) => {}
         }
         let (Ok(before), Ok(after)) = (before, after) else {
             let why = match (old, new) {
                 (Side::Withheld, _) | (_, Side::Withheld) => "content not shown: no right to read",
                 (
-                    Side::None | Side::Text(_) | Side::File(_) | Side::Link(_),
-                    Side::None | Side::Text(_) | Side::File(_) | Side::Link(_),
+                    Side::None | Side::Text(_) | Side::File(..) | Side::Link(_),
+                    Side::None | Side::Text(_) | Side::File(..) | Side::Link(_),
                 ) => "Binary or large files differ",
             };
             self.put(format!("{why}: {name}\n").as_bytes());
@@ -92,7 +92,7 @@ impl Diff {
         }
         let side = |prefix: &str, side: Side<'_>| match side {
             Side::None => "/dev/null".to_owned(),
-            Side::Text(_) | Side::File(_) | Side::Link(_) | Side::Withheld => {
+            Side::Text(_) | Side::File(..) | Side::Link(_) | Side::Withheld => {
                 format!("{prefix}/{name}")
             }
         };
@@ -253,8 +253,10 @@ fn read<'a>(side: Side<'a>, room: &'a mut Vec<u8>) -> Result<&'a [u8], ()> {
         Side::None => return Ok(&[]),
         Side::Text(bytes) | Side::Link(bytes) => bytes,
         Side::Withheld => return Err(()),
-        Side::File(fd) => {
-            *room = vec![0; FILE_BYTES_MAX + 1];
+        Side::File(fd, size) => {
+            // One more than it is to have, so that growth is seen as far as it is shown.
+            let size = usize::try_from(size).unwrap_or(FILE_BYTES_MAX);
+            *room = vec![0; size.min(FILE_BYTES_MAX) + 1];
             let n = file::read_at(fd, room, 0).map_err(drop)?;
             room.get(..n).unwrap_or_default()
         }

@@ -6,7 +6,7 @@ use super::diff::{Diff, Side};
 use super::{SharedDirectory, edit, tree};
 use crate::admit::admit;
 use crate::errors::code_of;
-use crate::resolve::{self, Held, Missing, Place};
+use crate::resolve::{self, Held, Known, Missing, Place};
 use crate::session::Session;
 use crate::uploads::Uploads;
 use portcullis_protocol::ledger::Temporary;
@@ -20,7 +20,7 @@ use portcullis_protocol::session::{
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Digest, Kind, PathState, Present, RootIndex};
 use rustix::io::Errno;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
 
@@ -34,7 +34,7 @@ pub(super) struct Planner<'a> {
     session: &'a Session,
     uploads: &'a Uploads,
     content: &'a [u8],
-    directories: HashMap<(RootIndex, RelPath), SharedDirectory>,
+    directories: Known,
     made: HashSet<(RootIndex, RelPath)>,
     diff: Diff,
     steps: Vec<Step>,
@@ -72,7 +72,7 @@ impl<'a> Planner<'a> {
             session,
             uploads,
             content,
-            directories: HashMap::new(),
+            directories: Known::new(),
             made: HashSet::new(),
             diff: Diff::default(),
             steps: Vec::new(),
@@ -101,7 +101,7 @@ impl<'a> Planner<'a> {
 
     fn find(&self, asked: Asked<'_>, links: Links, missing: Missing) -> Result<Place, Refusal> {
         let admitted = admit(self.session, asked.verb, asked.selector, links)?;
-        resolve::find(self.session, admitted, missing)
+        resolve::find(self.session, &self.directories, admitted, missing)
     }
 
     /// The name of a place, after the steps that make missing directories on the way to it.
@@ -114,11 +114,7 @@ impl<'a> Planner<'a> {
             object,
         } = place;
         let key = (root, directory.path.clone());
-        let shared = self
-            .directories
-            .entry(key)
-            .or_insert_with(|| Rc::new(directory));
-        let nearest = Rc::clone(shared);
+        let nearest = Rc::clone(self.directories.entry(key).or_insert(directory));
         let between = missing.saturating_sub(1);
         if between > 0 {
             self.parents(asked, (root, &path), &nearest, between)?;
@@ -503,7 +499,7 @@ impl<'a> Planner<'a> {
         let new = match (inline, &new.staged) {
             (Some(side), _) => side,
             (None, Staged::File(file) | Staged::Later(Later::Upload(file, _))) => {
-                Side::File(file.as_fd())
+                Side::File(file.as_fd(), new.present.size)
             }
             (None, Staged::Later(Later::Bytes(bytes, _))) => Side::Text(bytes),
         };

@@ -11,7 +11,8 @@ const STEPS: &[&str] = &[FIRST];
 pub(super) const KNOWN: i64 = STEPS.len() as i64;
 
 /// Every digest is in hexadecimal; every `body` is what is hashed, the columns beside it say the
-/// same in words. Names of files are written with `\xNN` for what cannot be shown.
+/// same in words. An intent is gone when it has ended, so that its number may be another's then.
+/// Names of files are written with `\xNN` for what cannot be shown.
 const FIRST: &str = "
 CREATE TABLE runs (
     run INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -45,7 +46,7 @@ CREATE TABLE authorities (
     body BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE intents (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    id INTEGER PRIMARY KEY,
     session INTEGER NOT NULL REFERENCES sessions,
     began_ms INTEGER NOT NULL,
     body BLOB NOT NULL
