@@ -1,10 +1,17 @@
 //! Names and contents: the same for every way.
 
+use rustix::fs::IFlags;
+use rustix::io::Errno;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Where the files are, three names below the root.
-pub const DIRECTORY: &str = "one/two/three";
+/// Where the files of a round are, three names below the root: in another place each time, so that
+/// the inodes a round frees are not searched through by the next ones. An ext4 without a journal
+/// does not give a freed inode again for a minute, and looks at each.
+pub fn directory(round: usize) -> String {
+    format!("round-{round:03}/two/three")
+}
+
 /// Bytes of a file.
 pub const BYTES: usize = 4096;
 /// Lines of a file, and how far apart those are in which two versions differ.
@@ -30,11 +37,22 @@ pub fn name(n: usize) -> String {
 }
 
 /// The path of a file below the root.
-pub fn path(n: usize) -> String {
-    format!("{DIRECTORY}/{}", name(n))
+pub fn path(round: usize, n: usize) -> String {
+    format!("{}/{}", directory(round), name(n))
 }
 
-/// Makes the directory below `root`.
-pub fn make(root: &Path) {
-    std::fs::create_dir_all(root.join(DIRECTORY)).unwrap();
+/// Makes a root whose directories are spread over the file system, where it can be told to.
+pub fn make_root(root: &Path) {
+    std::fs::create_dir(root).unwrap();
+    let opened = std::fs::File::open(root).unwrap();
+    let flags = rustix::fs::ioctl_getflags(&opened).unwrap_or(IFlags::empty());
+    match rustix::fs::ioctl_setflags(&opened, flags | IFlags::TOPDIR) {
+        Ok(()) | Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL) => {}
+        Err(error) => panic!("the flags of {}: {error}", root.display()),
+    }
+}
+
+/// Makes the directory of a round.
+pub fn make(root: &Path, round: usize) {
+    std::fs::create_dir_all(root.join(directory(round))).unwrap();
 }

@@ -9,9 +9,9 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 const MODE: Mode = Mode::from_raw_mode(0o644);
 
 /// All deeds in one way, some times.
-pub fn turn(root: BorrowedFd<'_>, way: Short, samples: &mut Samples) {
+pub fn turn(root: BorrowedFd<'_>, (way, round): (Short, usize), samples: &mut Samples) {
     let contents = [0, 1].map(files::content);
-    let paths: Vec<String> = (0..MANY).map(files::path).collect();
+    let paths: Vec<String> = (0..MANY).map(|n| files::path(round, n)).collect();
     let parts = |path: &str| -> (String, String) {
         let (directory, name) = path.rsplit_once('/').unwrap();
         (directory.to_owned(), name.to_owned())

@@ -96,7 +96,7 @@ impl Role {
             };
             cage::close(&[subtree]).unwrap();
         }
-        let mut order = [0; 1];
+        let mut order = [0; 4];
         // The cage leaves these two calls to talk with.
         while let Ok(received) = recvmsg(
             socket,
@@ -107,11 +107,12 @@ impl Role {
             if received.bytes != order.len() {
                 return;
             }
+            let round = usize::try_from(u32::from_le_bytes(order)).unwrap();
             let mut samples = Samples::default();
             match self {
                 Self::Echo => {}
-                Self::Plain(cage) => Plain::new(directory.as_fd(), cage).turn(&mut samples),
-                Self::Naive(short) => naive::turn(directory.as_fd(), short, &mut samples),
+                Self::Plain(cage) => Plain::new(directory.as_fd(), cage, round).turn(&mut samples),
+                Self::Naive(short) => naive::turn(directory.as_fd(), (short, round), &mut samples),
             }
             let medians: std::collections::BTreeMap<Subject, f64> = samples.medians().collect();
             let answer: Vec<u8> = self
@@ -192,8 +193,9 @@ impl Peer {
     }
 
     /// Has it take its turn.
-    pub fn turn(&self, samples: &mut Samples) {
-        rustix::net::send(self.socket(), &[1], SendFlags::NOSIGNAL).unwrap();
+    pub fn turn(&self, round: usize, samples: &mut Samples) {
+        let order = u32::try_from(round).unwrap().to_le_bytes();
+        rustix::net::send(self.socket(), &order, SendFlags::NOSIGNAL).unwrap();
         let mut answer = [0; 8 * ANSWER_MAX];
         let (n, _) = rustix::net::recv(self.socket(), &mut answer, RecvFlags::empty()).unwrap();
         let subjects = self.role.subjects();

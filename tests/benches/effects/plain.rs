@@ -38,16 +38,16 @@ pub struct Plain<'a> {
 }
 
 impl<'a> Plain<'a> {
-    pub fn new(root: BorrowedFd<'a>, cage: Cage) -> Self {
+    pub fn new(root: BorrowedFd<'a>, cage: Cage, round: usize) -> Self {
         let file = |n| File {
-            path: RelPath::parse(files::path(n).as_bytes()).unwrap(),
+            path: RelPath::parse(files::path(round, n).as_bytes()).unwrap(),
             name: files::name(n).into_bytes(),
             beside: format!(".portcullis-{n:032x}").into_bytes(),
         };
         Self {
             root,
             cage,
-            directory: RelPath::parse(files::DIRECTORY.as_bytes()).unwrap(),
+            directory: RelPath::parse(files::directory(round).as_bytes()).unwrap(),
             files: (0..MANY).map(file).collect(),
             contents: [0, 1].map(files::content),
         }

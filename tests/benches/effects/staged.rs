@@ -81,7 +81,8 @@ impl Staged {
     }
 
     /// Everything once or some times.
-    pub fn turn(&mut self, samples: &mut Samples) {
+    pub fn turn(&mut self, round: usize, samples: &mut Samples) {
+        self.worker.turn_to(round);
         for _ in 0..CYCLES {
             for deed in Deed::SINGLE {
                 self.time(deed, samples);

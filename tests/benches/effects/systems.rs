@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The owner of the root, when the bench runs as root: its gate opens directly, as usual.
+/// The owner of the gates' roots, when the bench runs as root.
 const ORDINARY: u32 = 1234;
 /// Pings in one round.
 const PINGS: usize = 240;
@@ -36,7 +36,16 @@ pub struct Worker {
 
 impl Worker {
     pub fn new(session: Session) -> Self {
-        let at = |n: usize| ask::selector(files::path(n)).unwrap();
+        Self {
+            session,
+            changes: Vec::new(),
+            cleared: Changes::new(),
+        }
+    }
+
+    /// Builds the changes of a round.
+    pub fn turn_to(&mut self, round: usize) {
+        let at = |n: usize| ask::selector(files::path(round, n)).unwrap();
         let written = |version: usize| {
             (0..MANY).fold(Changes::new(), |set, n| {
                 let content = files::content(version);
@@ -49,18 +58,14 @@ impl Worker {
         let one = |set: &Changes| Changes::new().with(set.items()[0].clone());
         let (made, replaced) = (written(0), written(1));
         let deleted = |n| change::delete(at(n));
-        let changes = vec![
+        self.changes = vec![
             (Deed::Create, one(&made)),
             (Deed::Replace, one(&replaced)),
             (Deed::Delete, Changes::new().with(deleted(0))),
             (Deed::CreateMany, made),
             (Deed::ReplaceMany, replaced),
         ];
-        Self {
-            session,
-            changes,
-            cleared: (0..MANY).fold(Changes::new(), |set, n| set.with(deleted(n))),
-        }
+        self.cleared = (0..MANY).fold(Changes::new(), |set, n| set.with(deleted(n)));
     }
 
     pub fn make(&mut self, deed: Deed) {
@@ -70,7 +75,8 @@ impl Worker {
     }
 
     /// Everything once or some times.
-    fn turn(&mut self, samples: &mut Samples) {
+    fn turn(&mut self, round: usize, samples: &mut Samples) {
+        self.turn_to(round);
         for _ in 0..CYCLES {
             for deed in Deed::SINGLE {
                 if deed == Deed::Replace {
@@ -133,8 +139,12 @@ impl Broker {
     }
 }
 
+/// The roots of all ways; a gate's first.
+const ROOTS: [&str; 6] = ["inside", "staged", "open", "closed", "temporary", "direct"];
+
 /// Everything that is measured.
 pub struct Systems {
+    roots: [PathBuf; 6],
     echo: Peer,
     peers: Vec<Peer>,
     worker: Worker,
@@ -156,12 +166,12 @@ impl Systems {
         let at = |of: &str| place.path().join(of);
         let gate = own!("own-gate");
         std::fs::copy(std::env::current_exe().unwrap(), at(wire::NAME)).unwrap();
-        for of in ["inside", "staged", "open", "closed", "temporary", "direct"] {
-            files::make(&at(of));
-        }
-        if privileged() {
-            give(&at("inside"));
-            give(&at("staged"));
+        let roots = ROOTS.map(at);
+        for root in &roots {
+            files::make_root(root);
+            if is_given(root) {
+                give(root);
+            }
         }
         let mut only = Broker::start(&at(wire::NAME), at("state-of-none"));
         let socket = only.session(&at("staged")).into_socket().unwrap();
@@ -180,6 +190,7 @@ impl Systems {
                 .map(|(role, of)| Peer::start(role, &at(of)))
                 .into_iter()
                 .collect(),
+            roots,
             worker,
             staged: Staged::start(&gate, &at("staged"), &setup),
             ledger,
@@ -200,6 +211,7 @@ impl Systems {
         let mut times = Times::default();
         // The first round is only for caches, and is not counted.
         for round in 0..=rounds {
+            self.prepare(round);
             let mut samples = Samples::default();
             // Another neighbour before each, as far as that goes: other first, other direction.
             let mut turn = Way::ALL.to_vec();
@@ -208,7 +220,7 @@ impl Systems {
                 turn.reverse();
             }
             for way in turn {
-                self.take(way, &mut samples);
+                self.take(way, round, &mut samples);
             }
             if round > 0 {
                 for (subject, nanos) in samples.medians() {
@@ -219,15 +231,28 @@ impl Systems {
         times
     }
 
-    fn take(&mut self, way: Way, samples: &mut Samples) {
+    /// Makes the directories of a round, for all ways.
+    fn prepare(&self, round: usize) {
+        for root in &self.roots {
+            files::make(root, round);
+            if is_given(root) {
+                let directory = files::directory(round);
+                for path in Path::new(&directory).ancestors() {
+                    give(&root.join(path));
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, way: Way, round: usize, samples: &mut Samples) {
         match way {
             Way::Pings => {
                 let took = median_of_batches(PINGS, 16, || self.echo.ping());
                 samples.add(Subject::PingPong, took);
             }
-            Way::Peer(n) => self.peers[n].turn(samples),
-            Way::Whole => self.worker.turn(samples),
-            Way::Staged => self.staged.turn(samples),
+            Way::Peer(n) => self.peers[n].turn(round, samples),
+            Way::Whole => self.worker.turn(round, samples),
+            Way::Staged => self.staged.turn(round, samples),
             Way::Ledger => self.ledger.turn(samples),
             Way::Journal => self.journal.turn(samples),
         }
@@ -235,6 +260,8 @@ impl Systems {
 
     /// Repeats one thing through one gate for [`SPIN`].
     pub fn spin(&mut self, deed: Deed) {
+        self.prepare(0);
+        self.worker.turn_to(0);
         let start = Instant::now();
         while start.elapsed() < SPIN {
             match deed {
@@ -297,13 +324,14 @@ fn file_system(place: &Path) -> String {
     found.unwrap_or_else(|| "an unknown file system".to_owned())
 }
 
-/// Gives a tree to the ordinary user.
-fn give(root: &Path) {
+/// Whether a root is a gate's, and belongs to an ordinary user when the bench runs as root: its
+/// gate then opens directly, as usual.
+fn is_given(root: &Path) -> bool {
+    privileged() && (root.ends_with("inside") || root.ends_with("staged"))
+}
+
+/// Gives a directory to the ordinary user.
+fn give(directory: &Path) {
     let (user, group) = (Uid::from_raw(ORDINARY), Gid::from_raw(ORDINARY));
-    let mut path = root.to_owned();
-    rustix::fs::chown(&path, Some(user), Some(group)).unwrap();
-    for name in files::DIRECTORY.split('/') {
-        path.push(name);
-        rustix::fs::chown(&path, Some(user), Some(group)).unwrap();
-    }
+    rustix::fs::chown(directory, Some(user), Some(group)).unwrap();
 }

@@ -147,7 +147,7 @@ fn touched() -> Touched {
     Touched {
         verb: Verb::Write,
         root: RootIndex(0),
-        path: RelPath::parse(files::path(0).as_bytes()).unwrap(),
+        path: RelPath::parse(files::path(0, 0).as_bytes()).unwrap(),
         before: present(1_000_001),
         after: present(1_000_002),
     }
