@@ -2,6 +2,7 @@
 //! by its receipt. What the gate says is not trusted: an intent outside of what its session was
 //! granted is refused, and a word out of turn ends the gate.
 
+use crate::alarm::Alarm;
 use crate::kept::Kept;
 use crate::locks::{Held, Keys, Waiting};
 use crate::root::SealedRoot;
@@ -16,9 +17,8 @@ use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::{Kind, PathState};
 use std::future::pending;
-use std::pin::Pin;
 use std::sync::Arc;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::Instant;
 
 /// What a session that may change something was granted, and what is needed to settle an effect
 /// of it after its gate is gone.
@@ -61,9 +61,8 @@ pub(crate) struct Effects<'a> {
     session: SessionRow,
     writer: Option<&'a Writer>,
     now: Now,
-    /// Wakes no later than the effect that is begun must have ended; made by the first, and left
-    /// to run through those that end in time, so that it need not be set for each.
-    overdue: Option<Pin<Box<Sleep>>>,
+    /// Rings when the effect that is begun must have ended.
+    overdue: Alarm,
 }
 
 enum Now {
@@ -106,7 +105,7 @@ impl<'a> Effects<'a> {
             session,
             writer,
             now: Now::Nothing,
-            overdue: None,
+            overdue: Alarm::new(),
         }
     }
 
@@ -169,18 +168,8 @@ impl<'a> Effects<'a> {
             Now::Nothing => pending().await,
             Now::Begun(Running { held: None, .. }) => pending().await,
             Now::Begun(running) => {
-                let until = running.until;
-                let overdue = self
-                    .overdue
-                    .get_or_insert_with(|| Box::pin(sleep_until(until)));
-                loop {
-                    overdue.as_mut().await;
-                    if overdue.deadline() >= until {
-                        return Next::Overdue;
-                    }
-                    // It was of an effect before.
-                    overdue.as_mut().reset(until);
-                }
+                self.overdue.at(running.until).await;
+                return Next::Overdue;
             }
             Now::Waiting { waiting, until, .. } => waiting.until(*until).await,
         };

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Commits between two checkpoints: some megabytes of log.
-const EVERY: u32 = 1000;
+/// Commits between two checkpoints: one to four megabytes of log, which stay warm and are written
+/// over again and again.
+const EVERY: u32 = 250;
 
 #[derive(Debug)]
 pub(super) struct Checkpoints {

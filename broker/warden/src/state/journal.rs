@@ -105,13 +105,9 @@ impl Journal {
         };
         let mut reserve = Reserve::open(directory).map_err(files)?;
         reserve.keep(1).map_err(files)?;
-        let last = database
-            .query_row(
-                "SELECT seq FROM sqlite_sequence WHERE name = 'receipts'",
-                (),
-                |row| row.get(0),
-            )
-            .optional()?;
+        let last = database.query_row("SELECT max(number) FROM receipts", (), |row| {
+            row.get::<_, Option<i64>>(0)
+        })?;
         let mut journal = Self {
             checkpoints: Checkpoints::start(&directory.join(DATABASE))?,
             database,

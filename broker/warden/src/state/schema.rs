@@ -11,8 +11,10 @@ const STEPS: &[&str] = &[FIRST];
 pub(super) const KNOWN: i64 = STEPS.len() as i64;
 
 /// Every digest is in hexadecimal; every `body` is what is hashed, the columns beside it say the
-/// same in words. An intent is gone when it has ended, so that its number may be another's then.
-/// Names of files are written with `\xNN` for what cannot be shown.
+/// same in words. An intent is gone when it has ended, so that its number may be another's then;
+/// a receipt's never is, because the newest receipt stays, whatever else is removed one day. (To
+/// have the database count would write one page more for each.) Names of files are written with
+/// `\xNN` for what cannot be shown.
 const FIRST: &str = "
 CREATE TABLE runs (
     run INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -52,7 +54,7 @@ CREATE TABLE intents (
     body BLOB NOT NULL
 ) STRICT;
 CREATE TABLE receipts (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    number INTEGER PRIMARY KEY,
     session INTEGER NOT NULL REFERENCES sessions,
     run INTEGER NOT NULL,
     at_ms INTEGER NOT NULL,
