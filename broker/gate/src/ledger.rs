@@ -42,11 +42,8 @@ impl Ledger {
     }
 
     /// Asks for locks and announces an effect. A refusal means that nothing is held.
-    pub(crate) fn begin(&self, tree: TreeLock, intent: &Intent) -> Result<Begun, Refusal> {
-        let event = Event::Begin(Begin {
-            tree,
-            intent: intent.clone(),
-        });
+    pub(crate) fn begin(&self, tree: TreeLock, intent: Intent) -> Result<Begun, Refusal> {
+        let event = Event::Begin(Begin { tree, intent });
         match self.ask(&event, &[]) {
             Ok(Command::Begun(Granted {})) => Ok(Begun(())),
             Ok(Command::NotBegun(refusal)) => Err(refusal),
@@ -57,8 +54,8 @@ impl Ledger {
     }
 
     /// Replaces the intent of what is begun. A refusal means that it must end without an effect.
-    pub(crate) fn amend(&self, _begun: &Begun, intent: &Intent) -> Result<(), Refusal> {
-        match self.ask(&Event::Amend(intent.clone()), &[]) {
+    pub(crate) fn amend(&self, _begun: &Begun, intent: Intent) -> Result<(), Refusal> {
+        match self.ask(&Event::Amend(intent), &[]) {
             Ok(Command::Begun(Granted {})) => Ok(()),
             Ok(Command::NotBegun(refusal)) => Err(refusal),
             Ok(Command::Setup(_) | Command::Receipted(_)) | Err(_) => {

@@ -18,7 +18,7 @@ use crate::execute::{self, Ended};
 use crate::ledger::{Begun, Broken, Ledger};
 use crate::outlet::{Gone, Outlet};
 use crate::plan::{Order, Plan, plan};
-use crate::resolve::{Missing, find, resolve};
+use crate::resolve::{Known, Missing, find, resolve};
 use crate::session::Session;
 use crate::suggest::suggest;
 use crate::uploads::Uploads;
@@ -120,7 +120,7 @@ pub(crate) fn change(
             Deed::DryRun => return dry_run(&plan, outlet).map(unused),
             Deed::Commit => {}
         }
-        let begun = match plan.intent().and_then(|i| ledger.begin(plan.tree, &i)) {
+        let begun = match plan.intent().and_then(|i| ledger.begin(plan.tree, i)) {
             Ok(begun) => begun,
             Err(refusal) => return outlet.refuse(&refusal).map(unused),
         };
@@ -164,7 +164,7 @@ fn confirmed(
         return Err(unmade(contended()));
     }
     let intent = plan.intent().map_err(unmade)?;
-    ledger.amend(begun, &intent).map_err(unmade)?;
+    ledger.amend(begun, intent).map_err(unmade)?;
     let contended = contended();
     match confirm(session, begun, plan) {
         Ok(confirmed) => Ok(confirmed),
@@ -196,7 +196,7 @@ pub(crate) fn upload(
     };
     if ask.offset == 0 {
         let begun = admit(session, Verb::Write, &ask.selector, Links::Follow)
-            .and_then(|admitted| find(session, admitted, Missing::Parents))
+            .and_then(|admitted| find(session, &Known::new(), admitted, Missing::Parents))
             .and_then(|place| {
                 uploads
                     .start(ask.upload, &place.directory)

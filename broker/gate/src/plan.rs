@@ -18,6 +18,7 @@ pub(crate) use content::{Content, Later, Staged, Unstaged, copied, is_empty, sta
 pub(crate) use diff::Diff;
 pub(crate) use tree::judge_tree;
 
+pub(crate) use crate::resolve::SharedDirectory;
 use crate::session::Session;
 use crate::uploads::Uploads;
 use portcullis_protocol::bounded::Few;
@@ -29,7 +30,6 @@ use portcullis_protocol::session::{Change, ChangeSet, Planned, Touched};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Digest, ObjectId, RootIndex};
 use std::collections::{BTreeMap, HashSet};
-use std::rc::Rc;
 use target::Planner;
 
 /// Holding one means: every change of a set is allowed on its object, no two concern one object
@@ -210,6 +210,3 @@ fn refuse_collisions(steps: &[Step]) -> Result<(), Refusal> {
     }
     Ok(())
 }
-
-/// Shared by the acts in one directory.
-pub(crate) type SharedDirectory = Rc<crate::resolve::Directory>;

@@ -9,7 +9,7 @@
 mod canonical;
 mod place;
 
-pub(crate) use place::{Directory, Held, Missing, Place, find, look_again};
+pub(crate) use place::{Directory, Held, Known, Missing, Place, SharedDirectory, find, look_again};
 
 use crate::admit::{Admitted, AdmittedParts};
 use crate::policy::Judgement;

@@ -2,6 +2,7 @@
 //! by its receipt. What the gate says is not trusted: an intent outside of what its session was
 //! granted is refused, and a word out of turn ends the gate.
 
+use crate::alarm::Alarm;
 use crate::kept::Kept;
 use crate::locks::{Held, Keys, Waiting};
 use crate::root::SealedRoot;
@@ -17,7 +18,7 @@ use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::{Kind, PathState};
 use std::future::pending;
 use std::sync::Arc;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 /// What a session that may change something was granted, and what is needed to settle an effect
 /// of it after its gate is gone.
@@ -60,6 +61,8 @@ pub(crate) struct Effects<'a> {
     session: SessionRow,
     writer: Option<&'a Writer>,
     now: Now,
+    /// Rings when the effect that is begun must have ended.
+    overdue: Alarm,
 }
 
 enum Now {
@@ -102,6 +105,7 @@ impl<'a> Effects<'a> {
             session,
             writer,
             now: Now::Nothing,
+            overdue: Alarm::new(),
         }
     }
 
@@ -164,7 +168,7 @@ impl<'a> Effects<'a> {
             Now::Nothing => pending().await,
             Now::Begun(Running { held: None, .. }) => pending().await,
             Now::Begun(running) => {
-                sleep_until(running.until).await;
+                self.overdue.at(running.until).await;
                 return Next::Overdue;
             }
             Now::Waiting { waiting, until, .. } => waiting.until(*until).await,

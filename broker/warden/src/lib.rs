@@ -25,6 +25,7 @@
 //! one. Where they run out, orders are refused as *exhausted*; an embedder that wants many
 //! sessions raises its own limit.
 
+mod alarm;
 mod builtin;
 mod config;
 mod connection;

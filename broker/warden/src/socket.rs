@@ -41,9 +41,9 @@ impl<S: Side> Socket<S> {
     pub(crate) fn new(socket: OwnedFd) -> Result<Self, TransportError> {
         let endpoint = Endpoint::new(socket)?;
         rustix::io::ioctl_fionbio(&endpoint, true)?;
-        Ok(Self(
-            watch(endpoint, Interest::READABLE | Interest::WRITABLE).map_err(kernel)?,
-        ))
+        // Not for room to write, of which there nearly always is some: the kernel tells of it each
+        // time the peer takes a packet, and each time the event loop would be woken for nothing.
+        Ok(Self(watch(endpoint, Interest::READABLE).map_err(kernel)?))
     }
 
     /// Waits for one message. Nothing is lost when the wait is given up.
@@ -105,13 +105,17 @@ impl<S: Side> Socket<S> {
         deadline: Duration,
         mut send: impl FnMut(&Endpoint<S>) -> Result<(), TransportError>,
     ) -> Result<(), TransportError> {
+        match send(self.0.get_ref().get()) {
+            Err(TransportError::NotReady) => {}
+            other => return other,
+        }
         let deadline = Instant::now() + deadline;
+        // A second name of the socket, which the event loop can watch beside the first, for as
+        // long as this waits. Room that is there already is told at once.
+        let second = rustix::io::fcntl_dupfd_cloexec(self.0.get_ref().get(), 3)?;
+        let room = watch(second, Interest::WRITABLE).map_err(kernel)?;
         loop {
-            match send(self.0.get_ref().get()) {
-                Err(TransportError::NotReady) => {}
-                other => return other,
-            }
-            let mut guard = timeout_at(deadline, self.0.writable())
+            let mut guard = timeout_at(deadline, room.writable())
                 .await
                 .map_err(|_| TransportError::NotReady)?
                 .map_err(kernel)?;

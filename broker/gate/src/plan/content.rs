@@ -107,7 +107,8 @@ pub(crate) fn dress(
     like: Option<&Held>,
     digest: Digest,
 ) -> Result<Present, Unstaged> {
-    let is = open::observe(made)?;
+    let mut is = open::observe(made)?;
+    let mut dressed = Dressed::No;
     if let Some(like) = like {
         let (user, group) = open::owner(like.fd())?;
         if user != is.stx_uid {
@@ -118,18 +119,24 @@ pub(crate) fn dress(
                 Errno::PERM | Errno::INVAL => Unstaged::Unkept("its group cannot be given"),
                 errno => Unstaged::Kernel(errno),
             })?;
+            dressed = Dressed::Yes;
         }
-        copy_attributes(like.fd(), made)?;
+        if copy_attributes(like.fd(), made)? == Dressed::Yes {
+            dressed = Dressed::Yes;
+        }
     }
     let wanted = mode.or(like.map(|like| like.observation.mode & 0o777));
-    let now = open::recorded(&is);
     // A group or an access list changes the bits, so that they are set last.
     if let Some(wanted) = wanted
-        && (like.is_some() || wanted != now.mode)
+        && (dressed == Dressed::Yes || wanted != open::recorded(&is).mode)
     {
         meta::set_file_mode(made, wanted)?;
+        dressed = Dressed::Yes;
     }
-    let now = open::recorded(&open::observe(made)?);
+    if dressed == Dressed::Yes {
+        is = open::observe(made)?;
+    }
+    let now = open::recorded(&is);
     Ok(Present {
         kind: Kind::File,
         mode: now.mode,
@@ -139,11 +146,21 @@ pub(crate) fn dress(
     })
 }
 
+/// Whether something of a new file was set after it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dressed {
+    No,
+    Yes,
+}
+
 /// Copies extended attributes, access lists among them, and takes away what only the new one has.
 /// What gives rights or vouches for content is never copied.
-fn copy_attributes(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<(), Unstaged> {
+fn copy_attributes(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<Dressed, Unstaged> {
     let wanted = meta::attributes(from)?;
     let inherited = meta::attributes(to)?;
+    if wanted.is_empty() && inherited.is_empty() {
+        return Ok(Dressed::No);
+    }
     for name in names(&inherited).filter(|name| name.to_bytes().starts_with(b"system.posix_acl")) {
         if !names(&wanted).any(|other| other == name) {
             meta::remove_attribute(to, name)?;
@@ -168,7 +185,7 @@ fn copy_attributes(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<(), Unsta
             Err(errno) => return Err(errno.into()),
         }
     }
-    Ok(())
+    Ok(Dressed::Yes)
 }
 
 fn names(list: &[u8]) -> impl Iterator<Item = &CStr> {

@@ -21,8 +21,8 @@ pub(super) enum Side<'a> {
     None,
     /// A file of these bytes.
     Text(&'a [u8]),
-    /// A file, to be read.
-    File(BorrowedFd<'a>),
+    /// A file of this many bytes, to be read.
+    File(BorrowedFd<'a>, u64),
     /// A symbolic link of this text.
     Link(&'a [u8]),
     /// Something whose content the session may not see.
@@ -74,7 +74,7 @@ impl Diff {
         self.put(format!("diff --git a/{name} b/{name}\n").as_bytes());
         let mode = |side: Side<'_>, bits: u16| match side {
             Side::Link(_) => "120000".to_owned(),
-            Side::None | Side::Text(_) | Side::File(_) | Side::Withheld => {
+            Side::None | Side::Text(_) | Side::File(..) | Side::Withheld => {
                 format!("100{:03o}", bits & 0o777)
             }
         };
@@ -84,16 +84,16 @@ impl Diff {
             (_, Side::None) => self.put(format!("deleted file mode {was}\n").as_bytes()),
             _ if was != is => self.put(format!("old mode {was}\nnew mode {is}\n").as_bytes()),
             (
-                Side::Text(_) | Side::File(_) | Side::Link(_) | Side::Withheld,
-                Side::Text(_) | Side::File(_) | Side::Link(_) | Side::Withheld,
+                Side::Text(_) | Side::File(..) | Side::Link(_) | Side::Withheld,
+                Side::Text(_) | Side::File(..) | Side::Link(_) | Side::Withheld,
             ) => {}
         }
         let (Ok(before), Ok(after)) = (before, after) else {
             let why = match (old, new) {
                 (Side::Withheld, _) | (_, Side::Withheld) => "content not shown: no right to read",
                 (
-                    Side::None | Side::Text(_) | Side::File(_) | Side::Link(_),
-                    Side::None | Side::Text(_) | Side::File(_) | Side::Link(_),
+                    Side::None | Side::Text(_) | Side::File(..) | Side::Link(_),
+                    Side::None | Side::Text(_) | Side::File(..) | Side::Link(_),
                 ) => "Binary or large files differ",
             };
             self.put(format!("{why}: {name}\n").as_bytes());
@@ -104,7 +104,7 @@ impl Diff {
         }
         let side = |prefix: &str, side: Side<'_>| match side {
             Side::None => "/dev/null".to_owned(),
-            Side::Text(_) | Side::File(_) | Side::Link(_) | Side::Withheld => {
+            Side::Text(_) | Side::File(..) | Side::Link(_) | Side::Withheld => {
                 format!("{prefix}/{name}")
             }
         };
@@ -265,8 +265,10 @@ fn read<'a>(side: Side<'a>, room: &'a mut Vec<u8>) -> Result<&'a [u8], ()> {
         Side::None => return Ok(&[]),
         Side::Text(bytes) | Side::Link(bytes) => bytes,
         Side::Withheld => return Err(()),
-        Side::File(fd) => {
-            *room = vec![0; FILE_BYTES_MAX + 1];
+        Side::File(fd, size) => {
+            // One more than it is to have, so that growth is seen as far as it is shown.
+            let size = usize::try_from(size).unwrap_or(FILE_BYTES_MAX);
+            *room = vec![0; size.min(FILE_BYTES_MAX) + 1];
             let n = file::read_at(fd, room, 0).map_err(drop)?;
             room.get(..n).unwrap_or_default()
         }

@@ -175,7 +175,7 @@ impl Planner<'_> {
         let new = match (inline, &new.staged) {
             (Some(side), _) => side,
             (None, Staged::File(file) | Staged::Later(Later::Upload(file, _))) => {
-                Side::File(file.as_fd())
+                Side::File(file.as_fd(), new.present.size)
             }
             (None, Staged::Later(Later::Bytes(bytes, _))) => Side::Text(bytes),
         };

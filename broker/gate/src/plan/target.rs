@@ -7,7 +7,7 @@ use super::content::{self, Old, Unstaged};
 use super::diff::Diff;
 use crate::admit::admit;
 use crate::errors::code_of;
-use crate::resolve::{self, Held, Missing, Place};
+use crate::resolve::{self, Held, Known, Missing, Place};
 use crate::session::Session;
 use crate::uploads::Uploads;
 use portcullis_protocol::limits::PARENTS_MAX;
@@ -17,7 +17,7 @@ use portcullis_protocol::session::{Change, Expect, Links, Selector, UploadId};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{PathState, RootIndex};
 use rustix::io::Errno;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Plans changes one after the other; directories they share are opened once.
@@ -25,7 +25,7 @@ pub(super) struct Planner<'a> {
     pub(super) session: &'a Session,
     pub(super) uploads: &'a Uploads,
     pub(super) content: &'a [u8],
-    pub(super) directories: HashMap<(RootIndex, RelPath), SharedDirectory>,
+    pub(super) directories: Known,
     pub(super) made: HashSet<(RootIndex, RelPath)>,
     pub(super) taken: HashSet<UploadId>,
     pub(super) diff: Diff,
@@ -64,7 +64,7 @@ impl<'a> Planner<'a> {
             session,
             uploads,
             content,
-            directories: HashMap::new(),
+            directories: Known::new(),
             made: HashSet::new(),
             taken: HashSet::new(),
             diff: Diff::default(),
@@ -99,7 +99,7 @@ impl<'a> Planner<'a> {
         missing: Missing,
     ) -> Result<Place, Refusal> {
         let admitted = admit(self.session, asked.verb, asked.selector, links)?;
-        resolve::find(self.session, admitted, missing)
+        resolve::find(self.session, &self.directories, admitted, missing)
     }
 
     /// The name of a place, after the steps that make missing directories on the way to it.
@@ -117,11 +117,7 @@ impl<'a> Planner<'a> {
             want: _,
         } = place;
         let key = (root, directory.path.clone());
-        let shared = self
-            .directories
-            .entry(key)
-            .or_insert_with(|| Rc::new(directory));
-        let nearest = Rc::clone(shared);
+        let nearest = Rc::clone(self.directories.entry(key).or_insert(directory));
         let between = missing.saturating_sub(1);
         if between > 0 {
             self.parents(asked, (root, &path), &nearest, between)?;

@@ -14,7 +14,9 @@ use portcullis_protocol::session::Links;
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Kind, ObjectId, Observation, RootIndex};
 use rustix::io::Errno;
+use std::collections::HashMap;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::rc::Rc;
 
 /// Which names of a path may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +38,13 @@ pub(crate) struct Directory {
     pub(crate) path: RelPath,
 }
 
+/// Shared by the changes in one directory.
+pub(crate) type SharedDirectory = Rc<Directory>;
+
+/// Directories that are open already: found again by their path, not opened again. Whether a path
+/// still leads to its directory is for `confirm` to see.
+pub(crate) type Known = HashMap<(RootIndex, RelPath), SharedDirectory>;
+
 /// An object, held so that its numbers cannot become another's.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -50,7 +59,7 @@ pub(crate) struct Held {
 pub(crate) struct Place {
     pub(crate) root: RootIndex,
     pub(crate) path: RelPath,
-    pub(crate) directory: Directory,
+    pub(crate) directory: SharedDirectory,
     /// Names below `directory` that are missing, the last included when nothing has it.
     pub(crate) missing: usize,
     pub(crate) object: Option<Held>,
@@ -58,9 +67,10 @@ pub(crate) struct Place {
     pub(crate) want: Want,
 }
 
-/// Resolves one admitted selector to a place. `written` is how the worker wrote it.
+/// Resolves one admitted selector to a place.
 pub(crate) fn find(
     session: &Session,
+    known: &Known,
     admitted: Admitted<'_>,
     allowed: Missing,
 ) -> Result<Place, Refusal> {
@@ -88,7 +98,7 @@ pub(crate) fn find(
                 Err(Stop::Link | Stop::Moved) => continue,
             },
         };
-        match pin(&asked, path, missing, allowed) {
+        match pin((&asked, known), path, missing, allowed) {
             Ok(place) => return Ok(place),
             Err(Stop::Refused(refusal)) => return Err(refusal),
             Err(Stop::Link | Stop::Moved) => {}
@@ -100,7 +110,7 @@ pub(crate) fn find(
 /// Opens what there is of a plain path. `missing` is what a search found, none when the path was
 /// taken as it was written.
 fn pin(
-    asked: &Asked<'_>,
+    (asked, known): (&Asked<'_>, &Known),
     path: RelPath,
     missing: Option<usize>,
     allowed: Missing,
@@ -134,7 +144,7 @@ fn pin(
         }
         None => {}
     }
-    let (directory, missing) = nearest(asked, &path, &object, allowed)?;
+    let (directory, missing) = nearest((asked, known), &path, &object, allowed)?;
     Ok(Place {
         root,
         path,
@@ -181,24 +191,28 @@ fn open_target(asked: &Asked<'_>, path: &RelPath) -> Result<(OwnedFd, Observatio
 
 /// The nearest directory on the way that exists, and how many names below it do not.
 fn nearest(
-    asked: &Asked<'_>,
+    (asked, known): (&Asked<'_>, &Known),
     path: &RelPath,
     object: &Option<Held>,
     allowed: Missing,
-) -> Result<(Directory, usize), Stop> {
-    let mut parent = path.clone();
+) -> Result<(SharedDirectory, usize), Stop> {
+    let mut key = (asked.parts.root, path.clone());
     let mut missing = usize::from(object.is_none());
     loop {
-        parent.pop();
-        match directory(asked.session, asked.root, asked.parts.root, &parent) {
-            Ok(directory) => return Ok((directory, missing)),
+        key.1.pop();
+        if let Some(directory) = known.get(&key) {
+            return Ok((Rc::clone(directory), missing));
+        }
+        let (root, parent) = &key;
+        match directory(asked.session, asked.root, *root, parent) {
+            Ok(directory) => return Ok((Rc::new(directory), missing)),
             Err(Errno::NOENT) if object.is_none() && allowed == Missing::Parents => {
                 missing += 1;
                 if missing > PARENTS_MAX || parent.is_root() {
                     return Err(asked.stop(Errno::NOENT));
                 }
             }
-            Err(errno) => return Err(asked.stop_at(&parent, errno)),
+            Err(errno) => return Err(asked.stop_at(parent, errno)),
         }
     }
 }

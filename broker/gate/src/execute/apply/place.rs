@@ -154,7 +154,7 @@ fn create(
         Staged::File(file) => Rc::clone(file),
         Staged::Later(later) => staged_now(&name, later, content)?,
     };
-    let id = open::recorded(&open::observe(&*file)?).stamp.object();
+    let id = staged_object(content, &file)?;
     change::give_name(file.as_fd(), name.fd(), &name.name)?;
     let made = Made::Named {
         at: name,
@@ -162,6 +162,15 @@ fn create(
         temporary,
     };
     told(made, says, file.as_fd())
+}
+
+/// Which object new content is in. It has been open since it was staged, so that its numbers are
+/// its own; only what was staged just now was not looked at.
+fn staged_object(content: &Content, file: &OwnedFd) -> Result<ObjectId, Errno> {
+    match content.present.stamp {
+        Some(stamp) => Ok(stamp.object()),
+        None => Ok(open::observation(file)?.stamp.object()),
+    }
 }
 
 /// Says what an open object is now. Not being able to is a failure like any other: the step is
@@ -214,7 +223,7 @@ fn replace(
     let Staged::File(file) = &content.staged else {
         return Err(Failure::clean(Code::Contended));
     };
-    let placed = open::recorded(&open::observe(&**file)?).stamp.object();
+    let placed = staged_object(content, file)?;
     let beside = at.beside(temporary);
     change::give_name(file.as_fd(), beside.fd(), &beside.name)?;
     if let Err(errno) = change::exchange(beside.fd(), &beside.name, at.fd(), &at.name) {
