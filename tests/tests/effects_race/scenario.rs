@@ -1,0 +1,324 @@
+//! One attack on one tree in rounds: a request is made while the attacker works, then everything
+//! stands still and every version that was ever placed is looked for.
+
+use crate::attack::{Attack, Attacker, Event, Pace};
+use crate::drive::{Answer, Ask, make};
+use crate::tally::{ESCAPE, LITTER, LOST, Tally, UNTRUE};
+use crate::tree::{clear, contents, digest, snapshot};
+use portcullis_client::Session;
+use portcullis_client::protocol::session::{Changed, Outcome};
+use portcullis_client::protocol::view::{Digest, Kind, PathState};
+use portcullis_tests::naive::{Naive, Style};
+use portcullis_tests::{World, own};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
+
+/// Attempts in all scenarios together, without the controls.
+const ATTEMPTS: u64 = 200_000;
+/// Attempts the naive server is given at most to be caught.
+const CONTROL_ATTEMPTS: u64 = 60_000;
+
+/// A file that edits made longer is made anew.
+const EDITED_BYTES: u64 = 500;
+
+/// Attacks need the processors for themselves.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Waits until no other attack runs.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    ALONE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Attempts asked for, of all scenarios together.
+pub(crate) fn asked() -> u64 {
+    std::env::var("PORTCULLIS_RACE_ATTEMPTS").map_or(ATTEMPTS, |n| {
+        n.parse().expect("PORTCULLIS_RACE_ATTEMPTS is a number")
+    })
+}
+
+/// Whether the run is long enough for what is rare to be met.
+pub(crate) fn is_full() -> bool {
+    asked() >= ATTEMPTS
+}
+
+/// One attack on one tree, with what a client asks and what must come of it.
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) asks: &'static [Ask],
+    /// Of a hundred attempts of all scenarios, those made here.
+    pub(crate) share: u64,
+    /// Puts the tree into the state that a round begins with. The attacker is at home.
+    pub(crate) furnish: fn(&Place, u64),
+    pub(crate) attacks: fn(&Path) -> Vec<Box<dyn Attack>>,
+    pub(crate) pace: Pace,
+    /// Outcomes of which each must be met in a full run.
+    pub(crate) wanted: &'static [(&'static str, &'static str)],
+    /// Refusals and failures that may come: any other would tell the worker what is not so.
+    pub(crate) codes: &'static [&'static str],
+    /// Verbs by which the naive server must be caught; of this style.
+    pub(crate) caught: &'static [&'static str],
+    pub(crate) style: Style,
+    /// FIFOs at which the naive server hangs, below the place.
+    pub(crate) fifos: &'static [&'static str],
+}
+
+/// The directory of a scenario: `inside` is the root, `outside` is not.
+pub(crate) struct Place(PathBuf);
+
+impl Place {
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.0.join(path)
+    }
+
+    /// A file of this name that holds a version nobody else placed, unless there is a file.
+    pub(crate) fn file(&self, path: &str, n: u64) {
+        let host = self.at(path);
+        let fits = |seen: &std::fs::Metadata| seen.is_file() && seen.len() < EDITED_BYTES;
+        if !host.symlink_metadata().is_ok_and(|seen| fits(&seen)) {
+            clear(&host);
+            std::fs::write(&host, format!("first version {n} of {path}\nline\n")).unwrap();
+        }
+    }
+
+    pub(crate) fn directory(&self, path: &str) {
+        std::fs::create_dir_all(self.at(path)).unwrap();
+    }
+
+    pub(crate) fn nothing(&self, path: &str) {
+        clear(&self.at(path));
+    }
+
+    pub(crate) fn link(&self, text: &str, path: &str) {
+        let host = self.at(path);
+        if !host.is_symlink() {
+            clear(&host);
+            std::os::unix::fs::symlink(text, host).unwrap();
+        }
+    }
+}
+
+/// What [`crate::drive::IN_D`] asks about, in `inside/d`, and the same outside.
+pub(crate) fn furnish(place: &Place, n: u64) {
+    for d in ["inside/d", "outside/d"] {
+        for directory in ["", "/empty", "/sub", "/tree/a"] {
+            place.directory(&format!("{d}{directory}"));
+        }
+        place.file(&format!("{d}/file"), n);
+        for gone in ["new", "made", "deep", "moved", "link"] {
+            place.nothing(&format!("{d}/{gone}"));
+        }
+        for kept in ["tree/one", "tree/a/two"] {
+            std::fs::write(place.at(&format!("{d}/{kept}")), "part of a tree\n").unwrap();
+        }
+    }
+    place.nothing("inside/sub");
+    place.file("inside/away", n);
+    place.link("../outside/d", "inside/link");
+}
+
+impl Scenario {
+    pub(crate) fn run(self) {
+        let _alone = alone();
+        let world = &mut World::new(own!("own-gate"));
+        let place = Place(world.place.path().canonicalize().unwrap());
+        (self.furnish)(&place, 0);
+        let mut opened = world.session();
+        opened.session.ping(b"").unwrap();
+        let attempts = (asked() * self.share).div_ceil(100);
+        let began = std::time::Instant::now();
+        let (tally, turns) = self.rounds(&place, &mut opened.session, |tally| {
+            tally.attempts >= attempts
+        });
+        let took = began.elapsed();
+        let more = format!(" against {turns} changes, {took:.1?}");
+        tally.print(self.name, "portcullis", &more);
+        assert_eq!(tally.faults(), 0, "{}: {:#?}", self.name, tally.examples);
+        assert!(turns > tally.attempts / 4, "the attacker hardly ran");
+        let untrue = tally.codes_beside(self.codes);
+        assert!(untrue.is_empty(), "{}: {untrue:?}", self.name);
+        for (verb, outcome) in self.wanted {
+            assert!(
+                !is_full() || tally.of(verb, outcome) > 0,
+                "{}: {verb} never met: {outcome}",
+                self.name
+            );
+        }
+        self.control(&place);
+    }
+
+    /// The same attack and client against a server that checks paths, which must be caught.
+    fn control(&self, place: &Place) {
+        if self.caught.is_empty() && self.fifos.is_empty() {
+            return;
+        }
+        let mut serving = Naive {
+            root: place.at("inside"),
+            denied: None,
+            fifos: self.fifos.iter().map(|fifo| place.at(fifo)).collect(),
+            style: self.style,
+        }
+        .start();
+        let mut session = Session::from_socket(serving.socket()).unwrap();
+        session.ping(b"").unwrap();
+        let most = match self.fifos {
+            [] => CONTROL_ATTEMPTS,
+            _ => 300,
+        };
+        let missed = |tally: &Tally| {
+            let missed = self.caught.iter().filter(|v| tally.faults_of(v) == 0);
+            missed.copied().collect::<Vec<_>>()
+        };
+        let (tally, turns) = self.rounds(place, &mut session, |tally| {
+            tally.attempts >= most || (self.fifos.is_empty() && missed(tally).is_empty())
+        });
+        drop(session);
+        let hangs = serving.stop();
+        let more = format!(" against {turns} changes, {hangs} opens hung");
+        tally.print(self.name, "naive control", &more);
+        let blind = missed(&tally);
+        assert!(blind.is_empty(), "{}: blind for {blind:?}", self.name);
+        assert!(
+            self.fifos.is_empty() || hangs > 0,
+            "{}: nothing hung",
+            self.name
+        );
+    }
+
+    fn rounds(
+        &self,
+        place: &Place,
+        session: &mut Session,
+        enough: impl Fn(&Tally) -> bool,
+    ) -> (Tally, u64) {
+        let mut tally = Tally::default();
+        let mut attacker = Attacker::start((self.attacks)(&place.0));
+        for (n, ask) in (1..).zip(self.asks.iter().cycle()) {
+            (self.furnish)(place, n);
+            let outside = snapshot(&place.at("outside"));
+            let known: BTreeSet<Digest> = versions(place).keys().copied().collect();
+            let changes = (ask.build)(n);
+            attacker.go(self.pace);
+            let answer = make(session, &changes);
+            let events = attacker.halt();
+            tally.count(ask.verb, answer.name());
+            let round = Round {
+                place,
+                ask,
+                answer,
+                events,
+                known,
+            };
+            round.judge(&mut tally);
+            let now = snapshot(&place.at("outside"));
+            if now != outside {
+                let what = format!("outside is {now:#?}, was {outside:#?}");
+                tally.fault(ask.verb, ESCAPE, what);
+                clear(&place.at("outside"));
+                place.directory("outside");
+            }
+            if enough(&tally) {
+                break;
+            }
+        }
+        (tally, attacker.stop())
+    }
+}
+
+/// Contents inside, but for those of trees that are deleted whole.
+fn versions(place: &Place) -> std::collections::BTreeMap<Digest, String> {
+    let mut files = contents(&place.at("inside")).files;
+    files.remove(&digest(b"part of a tree\n"));
+    files
+}
+
+/// One attempt, after which everything stands still.
+struct Round<'a> {
+    place: &'a Place,
+    ask: &'a Ask,
+    answer: Answer,
+    events: Vec<Event>,
+    /// Versions there before.
+    known: BTreeSet<Digest>,
+}
+
+impl Round<'_> {
+    fn judge(self, tally: &mut Tally) {
+        let verb = self.ask.verb;
+        let (mut expected, mut destroyed) = (self.known, BTreeSet::new());
+        for event in &self.events {
+            match event {
+                Event::Placed(version) => drop(expected.insert(*version)),
+                Event::Destroyed(version) => drop(destroyed.insert(*version)),
+                Event::Escape => {
+                    tally.fault(verb, ESCAPE, "a directory changed while away".into());
+                }
+            }
+        }
+        let name = self.answer.name();
+        let sure = match &self.answer {
+            Answer::Done(changed) => {
+                replaced(changed, &mut expected, |what| {
+                    tally.fault(verb, UNTRUE, format!("{name}: {what}"));
+                });
+                true
+            }
+            Answer::Failed(_) | Answer::Refused(_) => true,
+            Answer::Uncertain(_) => false,
+        };
+        let found = versions(self.place);
+        let strange = found.keys().filter(|v| !expected.contains(v)).count();
+        if strange > 0 && sure {
+            let what = format!("{name}, and yet {strange} versions appeared: {found:?}");
+            tally.fault(verb, UNTRUE, what);
+        }
+        let lost = expected
+            .iter()
+            .filter(|v| !destroyed.contains(v) && !found.contains_key(v));
+        let lost = lost.count();
+        if lost > 0 {
+            let events = &self.events;
+            let what = format!("{name}, {lost} versions gone, {events:?}, {found:?}");
+            tally.fault(verb, LOST, what);
+        }
+        let temporaries = contents(&self.place.at("inside")).temporaries;
+        if temporaries.len() > self.answer.left() as usize {
+            let what = format!("{name}, {} said to be left", self.answer.left());
+            tally.fault(verb, LITTER, what);
+        }
+        if self.answer.left() > 0 {
+            tally.also(verb, "(left, and said so)");
+        }
+        temporaries.iter().for_each(|temporary| clear(temporary));
+    }
+}
+
+/// What a receipt says came and went.
+fn replaced(changed: &Changed, versions: &mut BTreeSet<Digest>, mut untrue: impl FnMut(String)) {
+    assert_eq!(changed.outcome, Outcome::Done);
+    let file = |state: &PathState| match state {
+        PathState::Present(present) if present.kind == Kind::File => present.digest,
+        PathState::Present(_) | PathState::Absent | PathState::Unknown => None,
+    };
+    for touched in changed.touched.as_slice() {
+        if let Some(before) = file(&touched.before)
+            && !versions.remove(&before)
+        {
+            untrue(format!("{} never held that", touched.path));
+        }
+    }
+    for touched in changed.touched.as_slice() {
+        versions.extend(file(&touched.after));
+    }
+}
+
+/// A pace: this many turns at most in a round, and as many microseconds between two at most.
+pub(crate) const fn pace(turns: u64, micros: u64) -> Pace {
+    Pace {
+        turns,
+        pause: Duration::from_micros(micros),
+    }
+}
