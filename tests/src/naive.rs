@@ -70,6 +70,11 @@ impl Serving {
         self.client.take().unwrap()
     }
 
+    /// How many opens hung so far.
+    pub fn hangs(&self) -> u64 {
+        self.hangs.load(Ordering::Relaxed)
+    }
+
     /// Waits until the server saw its client leave; gives how many opens hung.
     pub fn stop(mut self) -> u64 {
         drop(self.client.take());

@@ -178,7 +178,18 @@ impl Attack for Shuttle {
         if crate::tree::snapshot(&self.place) != before {
             events.push(Event::Escape);
         }
-        renameat_with(&away.0, away.1, &home.0, home.1, flags).unwrap();
+        match renameat_with(&away.0, away.1, &home.0, home.1, flags) {
+            Ok(()) => {}
+            // Somebody made another one meanwhile: it goes, and what is in it.
+            Err(Errno::EXIST) => {
+                let flags = RenameFlags::EXCHANGE;
+                renameat_with(&away.0, away.1, &home.0, home.1, flags).unwrap();
+                let found = crate::tree::contents(&self.place).files;
+                events.extend(found.into_keys().map(Event::Destroyed));
+                crate::tree::clear(&self.place);
+            }
+            Err(errno) => panic!("the way home: {errno}"),
+        }
     }
 
     fn home(&mut self, _: &mut Vec<Event>) {}

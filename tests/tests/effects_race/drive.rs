@@ -196,6 +196,64 @@ pub(crate) const ON_NEW: &[Ask] = &[
     },
 ];
 
+/// Requests that rename `a` onto `b`, which is now and then a hard link of it.
+pub(crate) const ONTO: &[Ask] = &[
+    Ask {
+        verb: "onto",
+        build: |_| Changes::new().with(onto("a", "b")),
+    },
+    Ask {
+        verb: "move",
+        build: |_| Changes::new().with(change::rename(at("a"), at("b"))),
+    },
+    Ask {
+        verb: "edit",
+        build: |n| Changes::new().with(edit("b", n)),
+    },
+    Ask {
+        verb: "delete",
+        build: |_| Changes::new().with(change::delete(at("b"))),
+    },
+];
+
+/// The request that removes `d/tree`.
+pub(crate) const TREE: &[Ask] = &[Ask {
+    verb: "tree",
+    build: |_| Changes::new().with(remove("d/tree", Deletion::Tree)),
+}];
+
+/// Requests in `x/hooks`, whose path another session makes a denied one.
+pub(crate) const IN_HOOKS: &[Ask] = &[
+    Ask {
+        verb: "create",
+        build: |n| Changes::new().with(change::create(at("x/hooks/new"), content(n))),
+    },
+    Ask {
+        verb: "mkdir",
+        build: |_| Changes::new().with(change::mkdir(at("x/hooks/made"))),
+    },
+    Ask {
+        verb: "link",
+        build: |_| Changes::new().with(change::link(at("x/hooks/link"), "file").unwrap()),
+    },
+    Ask {
+        verb: "replace",
+        build: |n| Changes::new().with(change::write(at("x/hooks/file"), content(n))),
+    },
+    Ask {
+        verb: "move in",
+        build: |_| Changes::new().with(change::rename(at("away"), at("x/hooks/moved"))),
+    },
+    Ask {
+        verb: "delete",
+        build: |_| Changes::new().with(change::delete(at("x/hooks/file"))),
+    },
+    Ask {
+        verb: "chmod",
+        build: |n| Changes::new().with(change::chmod(at("x/hooks/file"), mode(n))),
+    },
+];
+
 pub(crate) fn edit(path: &str, n: u64) -> change::Edit {
     change::replace(at(path), "line\n", format!("edit {n}\nline\n"))
 }

@@ -8,8 +8,12 @@
 
 mod attack;
 mod drive;
+mod fairness;
 mod parents;
 mod scenario;
+mod sessions;
 mod tally;
 mod targets;
+mod together;
 mod tree;
+mod trees;

@@ -13,7 +13,8 @@ fn a_directory_swapped_with_a_link_out_never_leads_a_change_out() {
         asks: IN_D,
         share: 14,
         furnish,
-        attacks: |place| vec![Exchange::of(place.join("inside"), ["d", "link"])],
+        mint: |order| order,
+        attacks: |world| vec![Exchange::of(world.inside(), ["d", "link"])],
         pace: pace(4, 300),
         wanted: &[
             ("create", "done"),
@@ -44,7 +45,9 @@ fn a_directory_moved_out_and_in_is_not_changed_while_it_is_away() {
         asks: IN_D,
         share: 12,
         furnish,
-        attacks: |place| {
+        mint: |order| order,
+        attacks: |world| {
+            let place = world.place.path();
             vec![Box::new(Shuttle {
                 home: (directory(place.join("inside")), "d"),
                 away: (directory(place.join("outside")), "guest"),
@@ -59,7 +62,7 @@ fn a_directory_moved_out_and_in_is_not_changed_while_it_is_away() {
             ("move", "done"),
             ("delete", "done"),
         ],
-        codes: &["not_found", "contended"],
+        codes: &["not_found", "contended", "permission"],
         caught: &["create"],
         style: Style::Held,
         fifos: &[],

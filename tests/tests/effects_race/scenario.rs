@@ -5,13 +5,15 @@ use crate::attack::{Attack, Attacker, Event, Pace};
 use crate::drive::{Answer, Ask, make};
 use crate::tally::{ESCAPE, LITTER, LOST, Tally, UNTRUE};
 use crate::tree::{clear, contents, digest, snapshot};
-use portcullis_client::Session;
+use portcullis_client::{MintOrder, Session};
 use portcullis_client::protocol::session::{Changed, Outcome};
 use portcullis_client::protocol::view::{Digest, Kind, PathState};
 use portcullis_tests::naive::{Naive, Style};
 use portcullis_tests::{World, own};
+use rustix::fs::{CWD, FileType, Mode};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -19,6 +21,9 @@ use std::time::Duration;
 const ATTEMPTS: u64 = 200_000;
 /// Attempts the naive server is given at most to be caught.
 const CONTROL_ATTEMPTS: u64 = 60_000;
+
+/// What every file of a tree that is deleted whole holds: such a file is no version.
+pub(crate) const PART: &[u8] = b"part of a tree\n";
 
 /// A file that edits made longer is made anew.
 const EDITED_BYTES: u64 = 500;
@@ -53,7 +58,9 @@ pub(crate) struct Scenario {
     pub(crate) share: u64,
     /// Puts the tree into the state that a round begins with. The attacker is at home.
     pub(crate) furnish: fn(&Place, u64),
-    pub(crate) attacks: fn(&Path) -> Vec<Box<dyn Attack>>,
+    /// Whatever the session is not to do.
+    pub(crate) mint: fn(MintOrder) -> MintOrder,
+    pub(crate) attacks: fn(&mut World) -> Vec<Box<dyn Attack>>,
     pub(crate) pace: Pace,
     /// Outcomes of which each must be met in a full run.
     pub(crate) wanted: &'static [(&'static str, &'static str)],
@@ -92,6 +99,24 @@ impl Place {
         clear(&self.at(path));
     }
 
+    /// A further name of `of`.
+    pub(crate) fn name(&self, of: &str, path: &str) {
+        let inode = |path: &str| self.at(path).symlink_metadata().map(|seen| seen.ino()).ok();
+        if inode(of) != inode(path) {
+            clear(&self.at(path));
+            std::fs::hard_link(self.at(of), self.at(path)).unwrap();
+        }
+    }
+
+    pub(crate) fn fifo(&self, path: &str) {
+        let host = self.at(path);
+        if !host.symlink_metadata().is_ok_and(|seen| seen.file_type().is_fifo()) {
+            clear(&host);
+            let mode = Mode::from_raw_mode(0o666);
+            rustix::fs::mknodat(CWD, &host, FileType::Fifo, mode, 0).unwrap();
+        }
+    }
+
     pub(crate) fn link(&self, text: &str, path: &str) {
         let host = self.at(path);
         if !host.is_symlink() {
@@ -112,7 +137,7 @@ pub(crate) fn furnish(place: &Place, n: u64) {
             place.nothing(&format!("{d}/{gone}"));
         }
         for kept in ["tree/one", "tree/a/two"] {
-            std::fs::write(place.at(&format!("{d}/{kept}")), "part of a tree\n").unwrap();
+            std::fs::write(place.at(&format!("{d}/{kept}")), PART).unwrap();
         }
     }
     place.nothing("inside/sub");
@@ -126,11 +151,11 @@ impl Scenario {
         let world = &mut World::new(own!("own-gate"));
         let place = Place(world.place.path().canonicalize().unwrap());
         (self.furnish)(&place, 0);
-        let mut opened = world.session();
+        let mut opened = world.session_with(|order, _| (self.mint)(order));
         opened.session.ping(b"").unwrap();
         let attempts = (asked() * self.share).div_ceil(100);
         let began = std::time::Instant::now();
-        let (tally, turns) = self.rounds(&place, &mut opened.session, |tally| {
+        let (tally, turns) = self.rounds(world, &place, &mut opened.session, |tally| {
             tally.attempts >= attempts
         });
         let took = began.elapsed();
@@ -147,11 +172,11 @@ impl Scenario {
                 self.name
             );
         }
-        self.control(&place);
+        self.control(world, &place);
     }
 
     /// The same attack and client against a server that checks paths, which must be caught.
-    fn control(&self, place: &Place) {
+    fn control(&self, world: &mut World, place: &Place) {
         if self.caught.is_empty() && self.fifos.is_empty() {
             return;
         }
@@ -164,16 +189,13 @@ impl Scenario {
         .start();
         let mut session = Session::from_socket(serving.socket()).unwrap();
         session.ping(b"").unwrap();
-        let most = match self.fifos {
-            [] => CONTROL_ATTEMPTS,
-            _ => 300,
-        };
         let missed = |tally: &Tally| {
             let missed = self.caught.iter().filter(|v| tally.faults_of(v) == 0);
             missed.copied().collect::<Vec<_>>()
         };
-        let (tally, turns) = self.rounds(place, &mut session, |tally| {
-            tally.attempts >= most || (self.fifos.is_empty() && missed(tally).is_empty())
+        let (tally, turns) = self.rounds(world, place, &mut session, |tally| {
+            let hung = self.fifos.is_empty() || serving.hangs() > 0;
+            tally.attempts >= CONTROL_ATTEMPTS || (hung && missed(tally).is_empty())
         });
         drop(session);
         let hangs = serving.stop();
@@ -190,12 +212,13 @@ impl Scenario {
 
     fn rounds(
         &self,
+        world: &mut World,
         place: &Place,
         session: &mut Session,
         enough: impl Fn(&Tally) -> bool,
     ) -> (Tally, u64) {
         let mut tally = Tally::default();
-        let mut attacker = Attacker::start((self.attacks)(&place.0));
+        let mut attacker = Attacker::start((self.attacks)(world));
         for (n, ask) in (1..).zip(self.asks.iter().cycle()) {
             (self.furnish)(place, n);
             let outside = snapshot(&place.at("outside"));
@@ -231,7 +254,7 @@ impl Scenario {
 /// Contents inside, but for those of trees that are deleted whole.
 fn versions(place: &Place) -> std::collections::BTreeMap<Digest, String> {
     let mut files = contents(&place.at("inside")).files;
-    files.remove(&digest(b"part of a tree\n"));
+    files.remove(&digest(PART));
     files
 }
 
@@ -258,7 +281,7 @@ impl Round<'_> {
                 }
             }
         }
-        let name = self.answer.name();
+        let name = format!("{} ({} left)", self.answer.name(), self.answer.left());
         let sure = match &self.answer {
             Answer::Done(changed) => {
                 replaced(changed, &mut expected, |what| {

@@ -1,6 +1,7 @@
 //! What is in a directory, so that it can be told whether anything changed.
 
 use portcullis_client::protocol::ledger::Temporary;
+use portcullis_client::protocol::path::escape;
 use portcullis_client::protocol::view::Digest;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,7 +17,7 @@ pub(crate) fn snapshot(directory: &Path) -> BTreeMap<String, String> {
             return;
         };
         let content = if seen.is_file() {
-            blake3::hash(&std::fs::read(path).unwrap()).to_string()
+            escape(&std::fs::read(path).unwrap())
         } else if seen.is_symlink() {
             std::fs::read_link(path).unwrap().display().to_string()
         } else {
