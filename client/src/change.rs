@@ -151,6 +151,25 @@ impl Changes {
         self.items.push(item.into());
     }
 
+    /// Adds an edit to the one of the same file, if there is one: both are found in the file as
+    /// it is before either.
+    pub(crate) fn merge(&mut self, edit: Edit) {
+        let same = self.items.iter_mut().find_map(|item| match item {
+            Item::Edit(other) if other.selector == edit.selector => Some(other),
+            Item::Edit(_)
+            | Item::Write(_)
+            | Item::Mkdir(_)
+            | Item::Move(_)
+            | Item::Delete(_)
+            | Item::Chmod(_)
+            | Item::Link(_) => None,
+        });
+        match same {
+            Some(other) => other.replacements.extend(edit.replacements),
+            None => self.push(edit),
+        }
+    }
+
     /// The changes, in the order they are made.
     pub fn items(&self) -> &[Item] {
         &self.items

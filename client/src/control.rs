@@ -5,7 +5,7 @@ mod records;
 pub use records::Difference;
 
 use crate::error::{Error, ErrorCode, Violation};
-use crate::link::{Link, not_an_endpoint};
+use crate::link::{Expected, Link, not_an_endpoint};
 use crate::order::MintOrder;
 use crate::session::{Session, client_name};
 use portcullis_protocol::VERSION;
@@ -159,7 +159,7 @@ impl Control {
             if !self.readable(deadline)? {
                 return Ok(None);
             }
-            let (frame, descriptors) = self.link.receive(&mut self.buffer)?;
+            let (frame, descriptors) = self.link.receive(&mut self.buffer, Expected::One)?;
             match frame.message {
                 Answer::Over(over) if frame.id == RequestId::NONE && descriptors.is_empty() => {
                     self.over.push_back(over);
@@ -221,7 +221,7 @@ impl Control {
         let id = self.link.fresh_id();
         self.link.send_with(id, order, with)?;
         loop {
-            let (frame, descriptors) = self.link.receive(&mut self.buffer)?;
+            let (frame, descriptors) = self.link.receive(&mut self.buffer, Expected::One)?;
             let from = frame.id;
             match frame.message {
                 Answer::Over(over) if from == RequestId::NONE && descriptors.is_empty() => {

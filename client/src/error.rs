@@ -295,16 +295,10 @@ impl fmt::Display for Error {
     }
 }
 
-/// A refusal without what it says of changes, because more is known than it says.
-fn bare(refusal: &Refusal) -> String {
-    let said = refusal.to_string();
-    said.strip_prefix(UNCHANGED).unwrap_or(&said).to_owned()
-}
-
 /// The end of a change that was begun, for a person.
 fn begun(changed: &session::Changed, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match &changed.refusal {
-        Some(refusal) => f.write_str(&bare(refusal))?,
+        Some(refusal) => write!(f, "{}", refusal.cause())?,
         None => f.write_str("the change did not come to its end")?,
     }
     write!(f, " (receipt {})", changed.receipt.number)
@@ -314,7 +308,7 @@ impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let system = |number: &i32| std::io::Error::from_raw_os_error(*number);
         match self {
-            Self::Refused(refusal) => f.write_str(&bare(refusal)),
+            Self::Refused(refusal) => write!(f, "{}", refusal.cause()),
             Self::Closed(None) => f.write_str("the session is over: the broker closed it"),
             Self::Closed(Some(closing)) => {
                 write!(f, "the session is over: {}", closing_text(*closing))

@@ -123,6 +123,14 @@ pub fn refusal(refusal: &Refusal) -> Value {
     Value::Object(fields)
 }
 
+/// Why an effect that was begun is not done: as a refusal, but its outcome says what was changed.
+fn cause(refused: &Refusal) -> Value {
+    let mut fields = object(refusal(refused));
+    fields.remove("changed");
+    fields.insert("message".to_owned(), refused.cause().to_string().into());
+    Value::Object(fields)
+}
+
 /// A rule: its name and reason.
 pub fn rule(rule: &Rule) -> Value {
     json!({ "name": rule.name.as_str(), "reason": rule.reason.as_str() })

@@ -20,6 +20,7 @@
 
 pub mod ask;
 mod attach;
+mod attach_or_start;
 pub mod change;
 mod control;
 mod error;
@@ -29,6 +30,7 @@ mod lock;
 mod order;
 pub mod patch;
 mod pipeline;
+pub mod place;
 mod read;
 mod session;
 pub mod stamp;
@@ -41,6 +43,9 @@ pub mod tool;
 mod wire;
 
 pub use attach::{AttachError, SOCKET_VARIABLE};
+pub use attach_or_start::{
+    Age, AttachOptions, AttachOrStartError, Attached, Attachment, Sessions, Tail,
+};
 pub use change::{Changes, Plan};
 pub use control::{Control, Difference};
 pub use error::{Changed, Error, ErrorCode, NoSession, Violation};

@@ -15,6 +15,15 @@ pub(crate) struct Link<S> {
     ended: Option<Error>,
 }
 
+/// How many frames are on their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// One, or nobody knows.
+    One,
+    /// More than one.
+    Many,
+}
+
 impl<S: Side> Link<S> {
     /// `first_id` is the first id given out.
     pub(crate) fn new(endpoint: Endpoint<S>, first_id: u32) -> Self {
@@ -89,7 +98,7 @@ impl<S: Side> Link<S> {
     pub(crate) fn send_many(&mut self, messages: &[(RequestId, S::Sends)]) -> Result<(), Error> {
         self.check()?;
         self.endpoint
-            .send_many(messages)
+            .send_many(messages.iter().map(|(id, message)| (*id, message)))
             .map_err(|error| self.failed(error))
     }
 
@@ -110,9 +119,14 @@ impl<S: Side> Link<S> {
     pub(crate) fn receive<'b>(
         &mut self,
         buffer: &'b mut Buffer,
+        expected: Expected,
     ) -> Result<(Frame<'b, S::Receives>, Vec<OwnedFd>), Error> {
         self.check()?;
-        match self.endpoint.receive(buffer) {
+        let received = match expected {
+            Expected::One => self.endpoint.receive(buffer),
+            Expected::Many => self.endpoint.receive_of_many(buffer),
+        };
+        match received {
             Ok(packet) => packet
                 .decode()
                 .map_err(|error| self.violated(Violation::Undecodable(error))),

@@ -1,6 +1,7 @@
 //! Many reads in flight at once, up to what the hello allows.
 
 use crate::error::{Error, Violation};
+use crate::link::Expected;
 use crate::read::{Assembly, FileAnswer, Order, Step};
 use crate::session::Session;
 use portcullis_protocol::frame::RequestId;
@@ -72,7 +73,11 @@ impl Session {
     /// Takes one frame; gives an answer when that was its last.
     fn take(&mut self, waiting: &mut Vec<Waiting>) -> Result<Option<(usize, ReadAnswer)>, Error> {
         let Self { wire, buffer, .. } = self;
-        let (from, reply, content) = wire.next(buffer)?;
+        let expected = match waiting.as_slice() {
+            [] | [_] => Expected::One,
+            [..] => Expected::Many,
+        };
+        let (from, reply, content) = wire.next(buffer, expected)?;
         let Some(at) = waiting.iter().position(|one| one.id == from) else {
             return Err(wire.violated(Violation::UnknownId(from.0)));
         };

@@ -33,7 +33,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// A gate that does what a test says.
-struct Gate {
+pub(crate) struct Gate {
     endpoint: Endpoint<SessionSide>,
     buffer: Buffer,
 }
@@ -46,18 +46,18 @@ impl Gate {
         }
     }
 
-    fn next(&mut self) -> (RequestId, Request, Vec<u8>) {
+    pub(crate) fn next(&mut self) -> (RequestId, Request, Vec<u8>) {
         self.try_next().unwrap()
     }
 
     /// Nothing when the client is gone.
-    fn try_next(&mut self) -> Option<(RequestId, Request, Vec<u8>)> {
+    pub(crate) fn try_next(&mut self) -> Option<(RequestId, Request, Vec<u8>)> {
         let packet = self.endpoint.receive(&mut self.buffer).ok()?;
         let (frame, _) = packet.decode().unwrap();
         Some((frame.id, frame.message, frame.content.to_vec()))
     }
 
-    fn send(&self, id: RequestId, reply: &Reply, content: &[u8]) {
+    pub(crate) fn send(&self, id: RequestId, reply: &Reply, content: &[u8]) {
         self.endpoint
             .send(&mut Vec::new(), id, reply, content)
             .unwrap();
@@ -88,7 +88,9 @@ fn welcome(version: u16) -> Welcome {
 }
 
 /// A session whose gate greets and then follows `script`.
-fn session(script: impl FnOnce(&mut Gate) + Send + 'static) -> (Session, JoinHandle<()>) {
+pub(crate) fn session(
+    script: impl FnOnce(&mut Gate) + Send + 'static,
+) -> (Session, JoinHandle<()>) {
     ungreeted(move |gate| {
         gate.greet();
         script(gate);
@@ -102,7 +104,7 @@ fn ungreeted(script: impl FnOnce(&mut Gate) + Send + 'static) -> (Session, JoinH
     (Session::from_socket(ours).unwrap(), gate)
 }
 
-fn bound(path: &str) -> Binding {
+pub(crate) fn bound(path: &str) -> Binding {
     let time = Timestamp {
         seconds: 1,
         nanos: 2,

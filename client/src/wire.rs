@@ -2,7 +2,7 @@
 //! have spoken there.
 
 use crate::error::{Error, ErrorCode, Violation};
-use crate::link::Link;
+use crate::link::{Expected, Link};
 use crate::lock::ProcessLock;
 use portcullis_protocol::VERSION;
 use portcullis_protocol::frame::RequestId;
@@ -85,7 +85,7 @@ impl Wire {
         buffer: &'b mut Buffer,
         id: RequestId,
     ) -> Result<(Reply, &'b [u8]), Error> {
-        let (from, reply, content) = self.next(buffer)?;
+        let (from, reply, content) = self.next(buffer, Expected::One)?;
         if from != id {
             return Err(self.violated(Violation::UnknownId(from.0)));
         }
@@ -111,12 +111,13 @@ impl Wire {
     pub(crate) fn next<'b>(
         &mut self,
         buffer: &'b mut Buffer,
+        expected: Expected,
     ) -> Result<(RequestId, Reply, &'b [u8]), Error> {
         match self.holding {
             Holding::Sole => {}
             Holding::Shared { .. } => self.pass_strangers(buffer)?,
         }
-        let (frame, descriptors) = self.link.receive(buffer)?;
+        let (frame, descriptors) = self.link.receive(buffer, expected)?;
         if !descriptors.is_empty() {
             return Err(self.violated(Violation::Descriptors));
         }
@@ -137,7 +138,7 @@ impl Wire {
             if id == RequestId::NONE || self.is_own(id) {
                 return Ok(());
             }
-            self.link.receive(buffer)?;
+            self.link.receive(buffer, Expected::One)?;
             if id != self.stranger {
                 self.stranger = id;
                 self.cancel(id)?;

@@ -33,10 +33,9 @@ pub const ROOTS_MAX: usize = 64;
 /// Grants in one authority.
 pub const GRANTS_MAX: usize = 256;
 /// Denials in one authority, built-in ones included.
-pub const DENIALS_MAX: usize = 256;
-/// Encoded size of one authority, in bytes, so that it and its views fit one frame, and it
-/// and an effect do.
-pub const AUTHORITY_BYTES_MAX: usize = 64 * 1024;
+pub const DENIALS_MAX: usize = 512;
+/// Encoded size of one authority, in bytes, so that it and its views fit one frame.
+pub const AUTHORITY_BYTES_MAX: usize = 96 * 1024;
 
 /// Files in one `read`.
 pub const READ_FILES_MAX: usize = 64;
@@ -107,7 +106,7 @@ pub const LOCK_WAIT_MS_MAX: u32 = 30_000;
 pub const LOCK_HOLD_MS_MAX: u32 = 60_000;
 /// Encoded size of one effect (its intent, or its end) in bytes, so that it fits every frame that
 /// tells of it.
-pub const EFFECT_BYTES_MAX: usize = 60 * 1024;
+pub const EFFECT_BYTES_MAX: usize = 96 * 1024;
 /// Bytes of the difference kept with one receipt; what is cut is counted.
 pub const DIFF_BYTES_MAX: usize = CONTENT_BYTES_MAX;
 /// Receipts in one page of a log.
@@ -115,10 +114,10 @@ pub const LOG_PAGE_MAX: usize = 32;
 /// Runs in one page of a list of runs.
 pub const RUNS_PAGE_MAX: usize = 128;
 
-/// Descriptors a gate may have open: its roots, its sockets, its uploads, and three for each change
-/// of the largest change set. More than a worker's ([`WORKER_DESCRIPTORS`]) and fewer than a
+/// Descriptors a gate may have open: its roots, its sockets, its uploads, and two for each change of
+/// a large change set; what needs more is refused as exhausted before it is begun. More than a worker's ([`WORKER_DESCRIPTORS`]) and fewer than a
 /// warden's, so that descriptors a worker leaves in flight cannot use up what a gate may send: the
 /// kernel counts them for each user and compares with the sender's own limit.
-pub const GATE_DESCRIPTORS: u64 = 1280;
+pub const GATE_DESCRIPTORS: u64 = 960;
 /// Descriptors a worker that `portcullis run` starts may have open.
-pub const WORKER_DESCRIPTORS: u64 = 1024;
+pub const WORKER_DESCRIPTORS: u64 = 256;

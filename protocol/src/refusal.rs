@@ -102,6 +102,8 @@ pub enum Code {
     UnknownUpload,
     /// The file system cannot do this safely.
     Unsupported,
+    /// The broker does not serve this process; the note says why.
+    PeerNotServed,
 }
 
 impl Code {
@@ -153,6 +155,7 @@ impl Code {
             Self::NoLedger => "no_ledger",
             Self::UnknownUpload => "unknown_upload",
             Self::Unsupported => "unsupported",
+            Self::PeerNotServed => "peer_not_served",
         }
     }
 
@@ -218,6 +221,7 @@ impl Code {
             Self::NoLedger => "the broker cannot record it, so it was not begun",
             Self::UnknownUpload => "no upload of this id is open, or its parts are not in order",
             Self::Unsupported => "this file system has no safe way to do it",
+            Self::PeerNotServed => "the broker does not serve this process",
         }
     }
 
@@ -250,6 +254,7 @@ impl Code {
                 Some("ask again; if it stays so, `portcullis doctor` shows the state of the broker")
             }
             Self::UnknownUpload => Some("start the upload again"),
+            Self::PeerNotServed => Some("a runtime can embed a broker of its own (`--embedded`)"),
             Self::Malformed
             | Self::OutOfTurn
             | Self::NotFound

@@ -4,17 +4,22 @@
 //! session endpoint cannot be handed to code that speaks control: the types differ, and on the
 //! wire every frame begins with the tag of its endpoint and direction.
 
+mod buffer;
+mod receive;
 mod sys;
 
-use portcullis_protocol::frame::{self, DecodeError, EncodeError, Frame, Message, RequestId};
+pub use buffer::{Buffer, Filled};
+pub use receive::Packet;
+
+use portcullis_protocol::frame::{self, DecodeError, EncodeError, Message, RequestId};
 use portcullis_protocol::limits::{DESCRIPTORS_MAX, FRAME_BYTES_MAX};
 use portcullis_protocol::{control, ledger, session};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, MMsgHdr, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
-    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sockopt,
+    AddressFamily, MMsgHdr, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags,
+    SocketType, sockopt,
 };
-use std::io::{IoSlice, IoSliceMut};
+use std::io::IoSlice;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -99,71 +104,23 @@ pub enum TransportError {
     Kernel(#[from] Errno),
 }
 
-/// Room for any frame, in the middle of a page. The kernel copies up to eight times slower when
-/// source and destination differ by 1 to 31 bytes within a page; file content begins at a page in
-/// the page cache, and a little after the head of a frame in a socket. From the middle of a page
-/// neither is that near, whatever the length of the head. Its pages are touched only as far as
-/// they are used.
-#[derive(Debug)]
-pub struct Buffer {
-    bytes: Vec<u8>,
-    /// Where the room begins. The heap block of a `Vec` never moves while its capacity stays.
-    skip: usize,
-}
+/// Content that is copied behind its head to be sent as one piece, at most; in bytes.
+const COPIED_BYTES_MAX: usize = 1024;
 
-impl Buffer {
-    const PAGE: usize = 4096;
-    const AFTER: usize = Self::PAGE / 2;
-
-    /// Room for any frame.
-    pub fn new() -> Self {
-        let bytes = vec![0; FRAME_BYTES_MAX + Self::PAGE + Self::AFTER];
-        let skip = match bytes.as_ptr().align_offset(Self::PAGE) {
-            // The alignment cannot be had: any place will do.
-            usize::MAX => 0,
-            skip => skip + Self::AFTER,
-        };
-        Self { bytes, skip }
-    }
-
-    /// The first `len` bytes, or all of them.
-    pub fn room(&mut self, len: usize) -> &mut [u8] {
-        let len = len.min(FRAME_BYTES_MAX);
-        self.bytes
-            .get_mut(self.skip..self.skip + len)
-            .unwrap_or_default()
-    }
-
-    fn filled(&self, len: usize) -> Option<&[u8]> {
-        self.bytes.get(self.skip..self.skip + len)
-    }
-}
-
-impl Default for Buffer {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// A received packet, not yet decoded.
-#[derive(Debug)]
-pub struct Packet<'a, S> {
-    bytes: &'a [u8],
-    descriptors: Vec<OwnedFd>,
-    side: PhantomData<S>,
-}
-
-impl<'a, S: Side> Packet<'a, S> {
-    /// Decodes it and hands over its descriptors.
-    pub fn decode(self) -> Result<(Frame<'a, S::Receives>, Vec<OwnedFd>), DecodeError> {
-        Ok((frame::decode(self.bytes)?, self.descriptors))
-    }
+/// What becomes of descriptors that the peer tries to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rights {
+    /// The kernel refuses them at the peer, so that a packet is bytes alone and is simply read.
+    RefusedBefore,
+    /// They may come with a packet, and must be looked for.
+    MayCome,
 }
 
 /// Holding one means: a connected local SEQPACKET socket, close-on-exec, with room for a frame.
 #[derive(Debug)]
 pub struct Endpoint<S> {
     socket: OwnedFd,
+    rights: Rights,
     side: PhantomData<fn() -> S>,
 }
 
@@ -177,9 +134,24 @@ pub fn pair() -> Result<(OwnedFd, OwnedFd), TransportError> {
         None,
     )?;
     for socket in [&a, &b] {
-        sockopt::set_socket_send_buffer_size(socket, 4 * FRAME_BYTES_MAX)?;
+        make_room(socket)?;
     }
     Ok((a, b))
+}
+
+/// What it means that a packet was not sent.
+fn unsent(error: Errno) -> TransportError {
+    match error {
+        Errno::AGAIN => TransportError::NotReady,
+        Errno::PIPE | Errno::CONNRESET => TransportError::Closed,
+        error => error.into(),
+    }
+}
+
+/// Gives a socket room for the frames it sends. Each side gives it to its own socket: an accepted
+/// one does not have what the listening one was given.
+pub fn make_room(socket: impl AsFd) -> Result<(), Errno> {
+    sockopt::set_socket_send_buffer_size(socket, 4 * FRAME_BYTES_MAX)
 }
 
 impl<S: Side> Endpoint<S> {
@@ -196,16 +168,18 @@ impl<S: Side> Endpoint<S> {
             return Err(TransportError::SmallBuffer(room));
         }
         rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
-        match S::DESCRIPTORS {
-            Descriptors::Taken => {}
+        let rights = match S::DESCRIPTORS {
+            Descriptors::Taken => Rights::MayCome,
             Descriptors::Refused => match sys::refuse_descriptors(socket.as_fd()) {
+                Ok(()) => Rights::RefusedBefore,
                 // Without the option (before Linux 6.16) `receive` drops and refuses them.
-                Ok(()) | Err(Errno::NOPROTOOPT) => {}
+                Err(Errno::NOPROTOOPT) => Rights::MayCome,
                 Err(error) => return Err(error.into()),
             },
-        }
+        };
         Ok(Self {
             socket,
+            rights,
             side: PhantomData,
         })
     }
@@ -220,7 +194,8 @@ impl<S: Side> Endpoint<S> {
         )?)
     }
 
-    /// Sends one frame whole or not at all. `scratch` is overwritten. Safe from several threads:
+    /// Sends one frame whole or not at all. `scratch` is overwritten with the frame's head.
+    /// Safe from several threads:
     /// the kernel keeps packets apart.
     pub fn send(
         &self,
@@ -230,18 +205,51 @@ impl<S: Side> Endpoint<S> {
         content: &[u8],
     ) -> Result<(), TransportError> {
         frame::encode(id, message, content.len(), scratch)?;
+        if content.len() <= COPIED_BYTES_MAX {
+            let head = scratch.len();
+            scratch.extend_from_slice(content);
+            let sent = self.send_piece(scratch, SendFlags::NOSIGNAL);
+            scratch.truncate(head);
+            return sent;
+        }
         let mut none = SendAncillaryBuffer::default();
         self.send_packet(scratch, content, &mut none, SendFlags::NOSIGNAL)
+    }
+
+    /// Sends one frame whose content is in the buffer's room already, whole or not at all. What is
+    /// before the room is overwritten, as `scratch` is.
+    pub fn send_room(
+        &self,
+        scratch: &mut Vec<u8>,
+        id: RequestId,
+        message: &S::Sends,
+        content: Filled<'_>,
+    ) -> Result<(), TransportError> {
+        let Filled { buffer, len } = content;
+        frame::encode(id, message, len, scratch)?;
+        match buffer.headed(scratch, len) {
+            Some(piece) => self.send_piece(piece, SendFlags::NOSIGNAL),
+            None => {
+                let mut none = SendAncillaryBuffer::default();
+                self.send_packet(scratch, buffer.room(len), &mut none, SendFlags::NOSIGNAL)
+            }
+        }
     }
 
     /// Sends many frames without content, in order, in as few system calls as the kernel allows:
     /// the peer is woken once for all of them and not for each. On an error some of them may have
     /// been sent.
-    pub fn send_many(&self, messages: &[(RequestId, S::Sends)]) -> Result<(), TransportError> {
-        let mut frames = Vec::with_capacity(messages.len());
+    pub fn send_many<'m>(
+        &self,
+        messages: impl IntoIterator<Item = (RequestId, &'m S::Sends)>,
+    ) -> Result<(), TransportError>
+    where
+        S::Sends: 'm,
+    {
+        let mut frames = Vec::new();
         for (id, message) in messages {
             let mut encoded = Vec::new();
-            frame::encode(*id, message, 0, &mut encoded)?;
+            frame::encode(id, message, 0, &mut encoded)?;
             frames.push(encoded);
         }
         let parts: Vec<_> = frames
@@ -262,9 +270,7 @@ impl<S: Side> Endpoint<S> {
             match rustix::net::sendmmsg(&self.socket, &mut packets, SendFlags::NOSIGNAL) {
                 Ok(more) => sent += more,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Err(TransportError::NotReady),
-                Err(Errno::PIPE | Errno::CONNRESET) => return Err(TransportError::Closed),
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(unsent(error)),
             }
         }
         Ok(())
@@ -279,13 +285,7 @@ impl<S: Side> Endpoint<S> {
         message: &S::Sends,
     ) -> Result<(), TransportError> {
         frame::encode(id, message, 0, scratch)?;
-        let mut none = SendAncillaryBuffer::default();
-        self.send_packet(
-            scratch,
-            &[],
-            &mut none,
-            SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
-        )
+        self.send_piece(scratch, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
     }
 
     /// Sends one frame with descriptors, which stay open here.
@@ -310,6 +310,17 @@ impl<S: Side> Endpoint<S> {
         self.send_packet(&scratch, &[], &mut ancillary, SendFlags::NOSIGNAL)
     }
 
+    /// A packet that is one piece of memory: `sendto` costs less than `sendmsg`.
+    fn send_piece(&self, piece: &[u8], flags: SendFlags) -> Result<(), TransportError> {
+        loop {
+            match rustix::net::send(&self.socket, piece, flags) {
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(unsent(error)),
+            }
+        }
+    }
+
     fn send_packet(
         &self,
         head: &[u8],
@@ -324,68 +335,9 @@ impl<S: Side> Endpoint<S> {
             match rustix::net::sendmsg(&self.socket, parts, ancillary, flags) {
                 Ok(_) => return Ok(()),
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Err(TransportError::NotReady),
-                Err(Errno::PIPE | Errno::CONNRESET) => return Err(TransportError::Closed),
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(unsent(error)),
             }
         }
-    }
-
-    /// Waits for one packet.
-    pub fn receive<'b>(&self, buffer: &'b mut Buffer) -> Result<Packet<'b, S>, TransportError> {
-        let mut descriptors = Vec::new();
-        let (bytes, flags) = loop {
-            let received = match S::DESCRIPTORS {
-                Descriptors::Refused => {
-                    self.receive_into(buffer, &mut RecvAncillaryBuffer::default())
-                }
-                Descriptors::Taken => {
-                    let mut space = vec![
-                        MaybeUninit::uninit();
-                        rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))
-                    ];
-                    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-                    let received = self.receive_into(buffer, &mut ancillary);
-                    for message in ancillary.drain() {
-                        if let RecvAncillaryMessage::ScmRights(rights) = message {
-                            descriptors.extend(rights);
-                        }
-                    }
-                    received
-                }
-            };
-            match received {
-                Ok(received) => break received,
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Err(TransportError::NotReady),
-                Err(Errno::CONNRESET) => return Err(TransportError::Closed),
-                Err(error) => return Err(error.into()),
-            }
-        };
-        if flags.contains(ReturnFlags::TRUNC) {
-            return Err(TransportError::TooLong);
-        }
-        if flags.contains(ReturnFlags::CTRUNC) {
-            return Err(TransportError::UnwantedDescriptors);
-        }
-        match buffer.filled(bytes) {
-            Some([]) | None => Err(TransportError::Closed),
-            Some(bytes) => Ok(Packet {
-                bytes,
-                descriptors,
-                side: PhantomData,
-            }),
-        }
-    }
-
-    fn receive_into(
-        &self,
-        buffer: &mut Buffer,
-        ancillary: &mut RecvAncillaryBuffer<'_>,
-    ) -> Result<(usize, ReturnFlags), Errno> {
-        let mut parts = [IoSliceMut::new(buffer.room(FRAME_BYTES_MAX))];
-        rustix::net::recvmsg(&self.socket, &mut parts, ancillary, RecvFlags::CMSG_CLOEXEC)
-            .map(|received| (received.bytes, received.flags))
     }
 
     /// The socket, moved out.

@@ -1,21 +1,31 @@
 //! The command line. Its help teaches by example.
 
+mod records;
+
+pub(crate) use records::{
+    Action, DiffArguments, LogArguments, RunChoice, ServeArguments, StatusArguments, Ties, Where,
+};
+
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use portcullis_protocol::verb::Verb;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   portcullis doctor
       what this host can enforce
   portcullis run --workspace . -- portcullis-tool list
-      a worker that can list, read and search this directory, through its session alone
+      a worker that can read and change this directory, through its session alone
   portcullis run --workspace . --read ../shared --hide '*.key' -- python3 agent.py
       two roots; files that match *.key do not exist for the worker
   portcullis why read .env --workspace .
-      may a worker read it, and which rule decides?";
+      may a worker read it, and which rule decides?
+  portcullis log last
+      what the last run changed, and how sure that is
+  portcullis diff last
+      the same, line by line";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -23,6 +33,13 @@ Examples:
   portcullis run --workspace . --read ~/docs -- sh -c 'portcullis-tool list /docs'
   portcullis run --workspace . --deny 'secrets/**' --hide '*.pem' --json -- ./agent
   portcullis run --workspace . --runtime ~/.local/share/uv --env MODEL -- ./agent
+  portcullis run --read . -- ./agent           (nothing can be changed)
+
+What a --workspace holds may be read and changed, what a --read holds only be read. Every change is
+recorded before it is made; `portcullis log` and `portcullis diff` show them.
+
+The broker: runs of one user share one, which is started when none serves and ends when it is idle.
+With --embedded it is a part of this run, with records of its own, which the end of the run names.
 
 Roots: the first is the worker's default; `/LABEL/…` names one. The first workspace has the label
 `workspace`, every other root the name of its directory. A root that lies in another becomes a part
@@ -64,8 +81,8 @@ Examples:
 /// Runs programs that can reach your files only through a session that you grant.
 ///
 /// A worker gets one socket and nothing else: every file it looks at is asked for, judged against
-/// what you granted, and opened by a caged process on its behalf. This version serves reading;
-/// nothing can be changed through it.
+/// what you granted, and opened by a caged process on its behalf; every file it changes is changed
+/// by that process, and recorded.
 #[derive(Debug, Parser)]
 #[command(name = "portcullis", version, after_help = EXAMPLES, propagate_version = true)]
 pub(crate) struct Arguments {
@@ -79,6 +96,14 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Say whether a worker may do something, and which rule decides
     Why(WhyArguments),
+    /// Show what runs changed, check the records, or write them out
+    Log(LogArguments),
+    /// Show what a run, or one change, changed line by line
+    Diff(DiffArguments),
+    /// Say which broker serves, and what runs on it
+    Status(StatusArguments),
+    /// Serve as this user's broker, in the foreground
+    Serve(ServeArguments),
     /// Say what this host can enforce
     Doctor(DoctorArguments),
     /// Write what a shell needs to complete this command
@@ -88,10 +113,10 @@ pub(crate) enum Command {
 /// What a session reaches.
 #[derive(Debug, Args)]
 pub(crate) struct Reach {
-    /// A directory the work is about; the first is the worker's default root
+    /// A directory the work is about, to read and to change; the first is the worker's default root
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Vec<PathBuf>,
-    /// Another directory to read
+    /// Another directory, to read only
     #[arg(long, value_name = "DIR")]
     pub(crate) read: Vec<PathBuf>,
     /// Refuse what matches, by name: with a slash it begins at the first root, without one it
@@ -104,9 +129,6 @@ pub(crate) struct Reach {
     /// Take a built-in denial away, by its name, as refusals spell it
     #[arg(long, value_name = "RULE")]
     pub(crate) except: Vec<String>,
-    /// The executable of gates [default: portcullis-gate beside this one]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) gate: Option<PathBuf>,
 }
 
 /// How an answer is written.
@@ -118,11 +140,58 @@ pub(crate) enum Form {
     Json,
 }
 
+/// Which broker a run uses.
+#[derive(Debug, Args)]
+pub(crate) struct Seat {
+    /// Keep the broker inside this run, with records of its own
+    #[arg(long, conflicts_with = "socket")]
+    embedded: bool,
+    /// With --embedded: where its records are kept [default: a new directory below the state
+    /// directory]
+    #[arg(long, value_name = "DIR", requires = "embedded")]
+    state: Option<PathBuf>,
+    /// With --embedded: the executable of gates [default: portcullis-gate beside this one]
+    #[arg(long, value_name = "FILE", requires = "embedded")]
+    gate: Option<PathBuf>,
+    /// The runtime directory, where the user's broker is met [default: $XDG_RUNTIME_DIR/portcullis]
+    #[arg(long, value_name = "DIR")]
+    socket: Option<PathBuf>,
+}
+
+/// Which broker a run uses.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum SeatChoice<'a> {
+    /// The user's own, met in this runtime directory.
+    Shared { socket: Option<&'a Path> },
+    /// One of this process.
+    Embedded {
+        state: Option<&'a Path>,
+        gate: Option<&'a Path>,
+    },
+}
+
+impl Seat {
+    pub(crate) fn choice(&self) -> SeatChoice<'_> {
+        if self.embedded {
+            SeatChoice::Embedded {
+                state: self.state.as_deref(),
+                gate: self.gate.as_deref(),
+            }
+        } else {
+            SeatChoice::Shared {
+                socket: self.socket.as_deref(),
+            }
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) reach: Reach,
+    #[command(flatten)]
+    pub(crate) seat: Seat,
     /// Pass a variable of this environment on to the worker
     #[arg(long, value_name = "NAME")]
     pub(crate) env: Vec<OsString>,
@@ -183,7 +252,7 @@ impl RunOutput {
 #[derive(Debug, Args)]
 #[command(after_help = WHY_EXAMPLES)]
 pub(crate) struct WhyArguments {
-    /// stat, read, list, glob or search
+    /// What would be done: read, write, delete-tree, …
     #[arg(value_parser = verb)]
     pub(crate) verb: Verb,
     /// The object, as a worker would name it: below the first root, `/LABEL/…`, or a path of the
@@ -191,8 +260,11 @@ pub(crate) struct WhyArguments {
     pub(crate) path: OsString,
     #[command(flatten)]
     pub(crate) reach: Reach,
-    #[arg(long)]
+    /// The executable of gates [default: portcullis-gate beside this one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) gate: Option<PathBuf>,
     /// Answer in JSON
+    #[arg(long)]
     json: bool,
 }
 

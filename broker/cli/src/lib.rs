@@ -2,12 +2,22 @@
 //! client, so that neither has to see the other.
 
 mod args;
+mod broker;
+mod changes;
+mod diff;
 mod doctor;
+mod limits;
+mod log;
 mod reach;
+mod records;
 mod run;
 mod say;
+mod serve;
+mod status;
 mod sys;
+mod time;
 mod why;
+mod words;
 pub mod worker;
 
 use args::{Arguments, Command};
@@ -34,6 +44,10 @@ pub fn main() -> ExitCode {
     match arguments.command {
         Command::Run(arguments) => run::run(arguments),
         Command::Why(arguments) => why::why(&arguments),
+        Command::Log(arguments) => log::log(&arguments),
+        Command::Diff(arguments) => diff::diff(&arguments),
+        Command::Status(arguments) => status::status(&arguments),
+        Command::Serve(arguments) => serve::serve(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Completions(arguments) => {
             say::out(arguments.script().trim_end());

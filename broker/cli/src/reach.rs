@@ -1,27 +1,19 @@
-//! What a session reaches, from the command line: roots sealed in an embedded warden, and orders
-//! to mint on them.
+//! What a session reaches, from the command line: roots sealed in a warden, and orders to mint on
+//! them.
 
 use crate::args::Reach;
-use portcullis_client::{Control, Error, MintOrder, Pattern, Session};
+use crate::broker::{Broker, BrokerError};
+use portcullis_client::{AttachOrStartError, Error, MintOrder, Pattern, Session};
 use portcullis_protocol::authority::{RootId, Scope};
 use portcullis_protocol::control::{Merged, Minted, Sealed};
 use portcullis_protocol::limits::{LABEL_BYTES_MAX, REASON_BYTES_MAX};
 use portcullis_protocol::path::{Label, RelPath, escape};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::verb::VerbSet;
-use portcullis_warden::{Config, Embedded, GateExecutable};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-
-/// A warden in this process, and a control connection to it.
-#[derive(Debug)]
-pub(crate) struct Broker {
-    pub(crate) control: Control,
-    /// Sessions end with it.
-    _warden: Embedded,
-}
 
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
@@ -32,11 +24,11 @@ pub(crate) enum ReachError {
          work is about) or --read DIR, for example `--workspace .`"
     )]
     NoRoot,
-    /// The warden did not start.
+    /// There is no broker.
     #[error("nothing was changed: {0}")]
-    Warden(String),
+    Broker(BrokerError),
     /// The warden refused.
-    #[error("{0}")]
+    #[error(transparent)]
     Refused(#[from] Error),
     /// A pattern cannot be used, or cannot be shown, so that no rule can be named after it.
     #[error("nothing was changed: {option} `{pattern}`: {why}")]
@@ -50,25 +42,18 @@ pub(crate) enum ReachError {
     },
 }
 
-impl Broker {
-    /// Starts a warden. Signals the caller waits for must be blocked before, because it has
-    /// threads.
-    pub(crate) fn start(gate: Option<&Path>) -> Result<Self, ReachError> {
-        let gate = gate.map_or(GateExecutable::Beside, |path| {
-            GateExecutable::At(path.to_path_buf())
-        });
-        let config = Config {
-            gate,
-            ..Config::default()
-        };
-        let warden = Embedded::start(config).map_err(|e| ReachError::Warden(e.to_string()))?;
-        let socket = warden
-            .connect()
-            .map_err(|e| ReachError::Warden(e.to_string()))?;
-        Ok(Self {
-            control: Control::new(socket)?,
-            _warden: warden,
-        })
+impl From<BrokerError> for ReachError {
+    fn from(error: BrokerError) -> Self {
+        match error {
+            // It says so itself.
+            BrokerError::Refused(error)
+            | BrokerError::Attach(AttachOrStartError::Refused(error)) => Self::Refused(error),
+            BrokerError::Attach(_)
+            | BrokerError::Place(_)
+            | BrokerError::Warden(_)
+            | BrokerError::Limit(_)
+            | BrokerError::Records { .. } => Self::Broker(error),
+        }
     }
 }
 
@@ -79,6 +64,8 @@ pub(crate) struct SealedRoot {
     pub(crate) given: PathBuf,
     /// Its name in the session.
     pub(crate) label: Label,
+    /// What may be done in it.
+    pub(crate) verbs: VerbSet,
     /// What the warden says of it.
     pub(crate) sealed: Sealed,
 }
@@ -134,9 +121,11 @@ impl Ground {
         let hides = rules("--hide", &reach.hide)?;
         let mut taken = BTreeSet::new();
         let mut roots: Vec<SealedRoot> = Vec::new();
-        let workspaces = reach.workspace.iter().map(|path| (path, Scope::Workspace));
-        let reads = reach.read.iter().map(|path| (path, Scope::External));
-        for (path, scope) in workspaces.chain(reads) {
+        let workspaces = reach.workspace.iter();
+        let workspaces = workspaces.map(|path| (path, Scope::Workspace, VerbSet::ALL));
+        let reads = reach.read.iter();
+        let reads = reads.map(|path| (path, Scope::External, VerbSet::READING));
+        for (path, scope, verbs) in workspaces.chain(reads) {
             let wanted = if roots.is_empty() && scope == Scope::Workspace {
                 "workspace".to_owned()
             } else {
@@ -147,6 +136,7 @@ impl Ground {
             roots.push(SealedRoot {
                 given: path.clone(),
                 label,
+                verbs,
                 sealed,
             });
         }
@@ -208,7 +198,7 @@ impl Ground {
 
     fn with_denial(&self, order: MintOrder, rule: &Rule) -> MintOrder {
         let pattern = rule.pattern(self.first());
-        order.deny(&rule.name, REASON, VerbSet::READING, pattern)
+        order.deny(&rule.name, REASON, VerbSet::ALL, pattern)
     }
 
     /// The root that patterns with a slash begin at.
@@ -223,7 +213,7 @@ impl Ground {
         for root in &self.roots {
             let id = root.sealed.root;
             order = order.root(id, Some(root.label.clone()));
-            order = order.grant(id, RelPath::root(), VerbSet::READING);
+            order = order.grant(id, RelPath::root(), root.verbs);
         }
         self.excepts
             .iter()

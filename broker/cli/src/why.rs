@@ -1,12 +1,14 @@
 //! `portcullis why`: what a worker would be told, and, for the person who asks, the truth.
 
 use crate::args::{Form, WhyArguments};
-use crate::reach::{Broker, Ground, Hiding, ReachError, require_roots};
+use crate::broker::Broker;
+use crate::reach::{Ground, Hiding, ReachError, require_roots};
 use crate::say;
 use portcullis_client::ask;
 use portcullis_protocol::path::{RelPath, escape};
 use portcullis_protocol::refusal::Refusal;
 use portcullis_protocol::session::{Verdict, Why};
+use portcullis_protocol::verb::VerbSet;
 use serde_json::{Value, json};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
@@ -56,7 +58,7 @@ pub(crate) fn why(arguments: &WhyArguments) -> ExitCode {
 
 fn answer(arguments: &WhyArguments) -> Result<Answer, ReachError> {
     require_roots(&arguments.reach)?;
-    let mut broker = Broker::start(arguments.reach.gate.as_deref())?;
+    let mut broker = Broker::to_ask(arguments.gate.as_deref())?;
     let ground = Ground::seal(&mut broker, &arguments.reach)?;
     let selector = ask::selector(arguments.path.as_bytes())?;
     let question = ask::why(arguments.verb, selector);
@@ -120,10 +122,12 @@ impl Answer {
                 let object = place(&root, &binding.path);
                 say::out(format_args!("  object: {object} ({kind})"));
                 let granted = place(&self.label(usize::from(grant.root.0)), &grant.prefix);
-                say::out(format_args!(
-                    "  by: the grant of {} on {granted}",
-                    grant.verbs
-                ));
+                let verbs = if VerbSet::ALL.within(grant.verbs) {
+                    "every verb".to_owned()
+                } else {
+                    grant.verbs.to_string()
+                };
+                say::out(format_args!("  by: the grant of {verbs} on {granted}"));
             }
             Verdict::Refused(refusal) => match &self.truth {
                 Truth::AsTold => say::out(format_args!("refused: {refusal}")),

@@ -8,6 +8,9 @@ use std::process::{Command, Output};
 
 fn portcullis(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+    // Places of nobody, so that no broker of whoever runs this is met.
+    command.env("XDG_RUNTIME_DIR", "/nonexistent");
+    command.env("XDG_STATE_HOME", std::env::temp_dir());
     command.args(arguments).output().unwrap()
 }
 
@@ -30,8 +33,8 @@ fn a_run_without_a_root_teaches_and_runs_nothing() {
 fn a_wrong_option_of_run_is_not_taken_for_the_commands_own_code() {
     assert_eq!(portcullis(&["run", "--wrong"]).status.code(), Some(125));
     assert_eq!(portcullis(&["why", "--wrong"]).status.code(), Some(2));
-    let verb = portcullis(&["why", "write", "a", "--workspace", "."]);
-    assert!(said(&verb.stderr).contains("stat, read, list, glob, search"));
+    let verb = portcullis(&["why", "rename", "a", "--workspace", "."]);
+    assert!(said(&verb.stderr).contains("stat, read, list, glob, search, write, edit"));
 }
 
 #[test]
@@ -47,6 +50,7 @@ fn a_missing_gate_is_named_and_nothing_runs() {
         "run",
         "--workspace",
         ".",
+        "--embedded",
         "--gate",
         "/no/gate",
         "--json",
@@ -69,6 +73,28 @@ fn a_missing_gate_is_named_and_nothing_runs() {
     assert_eq!(document["can_confine"], false);
 }
 
+/// What belongs to a broker of its own cannot be asked of the user's.
+#[test]
+fn options_of_an_embedded_broker_want_one() {
+    for option in ["--gate", "--state"] {
+        let output = portcullis(&["run", "--workspace", ".", option, "/x", "--", "true"]);
+        assert_eq!(output.status.code(), Some(125), "{option}");
+        assert!(said(&output.stderr).contains("--embedded"), "{option}");
+    }
+}
+
+#[test]
+fn a_runtime_directory_that_is_not_there_is_named_with_what_to_do() {
+    let output = portcullis(&["run", "--workspace", ".", "--", "true"]);
+    assert_eq!(output.status.code(), Some(125));
+    let text = said(&output.stderr);
+    assert!(
+        text.contains("nothing was changed: XDG_RUNTIME_DIR is /nonexistent"),
+        "{text}"
+    );
+    assert!(text.contains("--embedded"), "{text}");
+}
+
 #[test]
 fn the_help_teaches_by_example() {
     for arguments in [
@@ -76,6 +102,10 @@ fn the_help_teaches_by_example() {
         &["run", "--help"],
         &["why", "--help"],
         &["doctor", "--help"],
+        &["serve", "--help"],
+        &["status", "--help"],
+        &["log", "--help"],
+        &["diff", "--help"],
     ] {
         let output = portcullis(arguments);
         assert_eq!(output.status.code(), Some(0));

@@ -4,13 +4,11 @@
 use crate::policy::Judgement;
 use crate::resolve::{Pinned, PinnedParts};
 use crate::session::Session;
-use crate::sys::directory::kind;
 use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::path::{RelPath, Want};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{Binding, Kind, Observation, Role, RootIndex, Stamp, Timestamp};
-use rustix::fs::{FileType, Statx, StatxFlags, StatxTimestamp};
+use portcullis_protocol::view::{Binding, Kind, Observation, Role, RootIndex};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 /// Holding one means: this verb may run on this open object, once; its type is one the verb
@@ -75,11 +73,10 @@ pub(crate) fn bind(session: &Session, pinned: Pinned, written: &[u8]) -> Result<
         root,
         path,
         object,
-        observed,
+        observation,
         want,
     } = pinned.into_parts();
     let refuse = |code: Code| Refusal::new(code).of(verb).on(written);
-    let observation = observation(&observed);
     let stamp = observation.stamp;
     if session
         .sole_device(root)
@@ -129,30 +126,4 @@ pub(crate) fn bind(session: &Session, pinned: Pinned, written: &[u8]) -> Result<
         role,
         observation,
     })
-}
-
-/// Our record of what the kernel said.
-pub(crate) fn observation(statx: &Statx) -> Observation {
-    let born =
-        (statx.stx_mask & StatxFlags::BTIME.bits() != 0).then(|| timestamp(&statx.stx_btime));
-    Observation {
-        kind: kind(FileType::from_raw_mode(statx.stx_mode.into())),
-        mode: statx.stx_mode & 0o7777,
-        links: statx.stx_nlink,
-        modified: timestamp(&statx.stx_mtime),
-        stamp: Stamp {
-            device: rustix::fs::makedev(statx.stx_dev_major, statx.stx_dev_minor),
-            inode: statx.stx_ino,
-            changed: timestamp(&statx.stx_ctime),
-            born,
-            size: statx.stx_size,
-        },
-    }
-}
-
-fn timestamp(time: &StatxTimestamp) -> Timestamp {
-    Timestamp {
-        seconds: time.tv_sec,
-        nanos: time.tv_nsec,
-    }
 }

@@ -5,7 +5,6 @@
 //! has ended. Processes outside the broker can; what they do between here and the call is seen by
 //! `execute` in what the call displaced.
 
-use crate::bind::observation;
 use crate::ledger::Begun;
 use crate::plan::{Act, At, Plan, Within, judge_tree};
 use crate::resolve::{Held, look_again};
@@ -104,10 +103,10 @@ fn check_name(act: &Act, at: &At, expected: Option<&Held>) -> Result<(), Unconfi
         expected,
     ) {
         (Err(Errno::NOENT), None) => Ok(()),
-        (Ok(now), Some(held)) if observation(&now).stamp == held.observation.stamp => Ok(()),
+        (Ok(now), Some(held)) if open::recorded(&now).stamp == held.observation.stamp => Ok(()),
         // What is below a directory changes its times; which it is and that it is one does not.
         (Ok(now), Some(held)) if held.observation.kind == Kind::Directory => {
-            let now = observation(&now);
+            let now = open::recorded(&now);
             let same = now.stamp.object() == held.observation.stamp.object();
             if same && now.mode == held.observation.mode {
                 Ok(())

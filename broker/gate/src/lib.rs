@@ -18,6 +18,7 @@ mod ledger;
 mod main_loop;
 mod observe;
 mod outlet;
+mod pace;
 mod pipeline;
 mod plan;
 mod resolve;

@@ -1,7 +1,6 @@
 //! An observer: looks at what became of an effect whose gate is gone, and says it. It changes
 //! nothing, and its cage would not let it.
 
-use crate::bind::observation;
 use crate::cage::Caged;
 use crate::resolve::look_again;
 use crate::session::Session;
@@ -51,7 +50,7 @@ fn at(session: &Session, root: RootIndex, path: &RelPath) -> PathState {
     parent.pop();
     let name = path.last().unwrap_or_default();
     let seen = look_again(session, root, &parent).and_then(|directory| {
-        let now = observation(&open::observe_name(directory.fd.as_fd(), name)?);
+        let now = open::recorded(&open::observe_name(directory.fd.as_fd(), name)?);
         let digest = match now.kind {
             Kind::File => content(directory.fd.as_fd(), name)?,
             Kind::Link => text(directory.fd.as_fd(), name)?,

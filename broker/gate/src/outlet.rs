@@ -59,12 +59,32 @@ impl Outlet {
         if is_last(reply) {
             self.release();
         }
-        match self
+        let sent = self
             .endpoint
-            .send(&mut self.scratch, self.id, reply, content)
-        {
+            .send(&mut self.scratch, self.id, reply, content);
+        self.sent(sent, content.len())
+    }
+
+    /// The same with the first `len` bytes of `room` as content, without a copy of them.
+    pub(crate) fn send_room(
+        &mut self,
+        reply: &Reply,
+        room: &mut Buffer,
+        len: usize,
+    ) -> Result<(), Gone> {
+        if is_last(reply) {
+            self.release();
+        }
+        let sent = self
+            .endpoint
+            .send_room(&mut self.scratch, self.id, reply, room.first(len));
+        self.sent(sent, len)
+    }
+
+    fn sent(&mut self, sent: Result<(), TransportError>, content: usize) -> Result<(), Gone> {
+        match sent {
             Ok(()) => {
-                self.counters.content(content.len());
+                self.counters.content(content);
                 Ok(())
             }
             // A reply is built to fit; one that does not is our error, and said as such.

@@ -4,9 +4,12 @@
 //! A plan proves what was true when it was made. `confirm` looks again under the locks.
 
 mod act;
+mod check;
 mod content;
 mod diff;
 mod edit;
+mod file;
+mod names;
 mod target;
 mod tree;
 

@@ -21,8 +21,8 @@ use portcullis_protocol::path::{NameError, RelPath, Step, Want};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::Links;
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::RootIndex;
-use rustix::fs::{FileType, Statx};
+use portcullis_protocol::view::{Kind, Observation, RootIndex};
+use rustix::fs::Statx;
 use rustix::io::Errno;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -34,7 +34,7 @@ pub(crate) struct Pinned {
     root: RootIndex,
     path: RelPath,
     object: OwnedFd,
-    observed: Statx,
+    observation: Observation,
     want: Want,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct PinnedParts {
     pub(crate) root: RootIndex,
     pub(crate) path: RelPath,
     pub(crate) object: OwnedFd,
-    pub(crate) observed: Statx,
+    pub(crate) observation: Observation,
     pub(crate) want: Want,
 }
 
@@ -56,7 +56,7 @@ impl Pinned {
             root,
             path,
             object,
-            observed,
+            observation,
             want,
         } = self;
         PinnedParts {
@@ -64,7 +64,7 @@ impl Pinned {
             root,
             path,
             object,
-            observed,
+            observation,
             want,
         }
     }
@@ -116,7 +116,7 @@ pub(crate) fn resolve(session: &Session, admitted: Admitted<'_>) -> Result<Pinne
             },
         };
         match asked.pin(&plain) {
-            Ok((object, observed)) => {
+            Ok((object, observation)) => {
                 let AdmittedParts {
                     verb, root, want, ..
                 } = asked.parts;
@@ -125,7 +125,7 @@ pub(crate) fn resolve(session: &Session, admitted: Admitted<'_>) -> Result<Pinne
                     root,
                     path: plain,
                     object,
-                    observed,
+                    observation,
                     want,
                 });
             }
@@ -219,7 +219,7 @@ impl Asked<'_> {
     }
 
     /// Opens the plain path for the verb, once.
-    fn pin(&self, path: &RelPath) -> Result<(OwnedFd, Statx), Stop> {
+    fn pin(&self, path: &RelPath) -> Result<(OwnedFd, Observation), Stop> {
         if self.session.policy.denies_objects() {
             self.judge_objects(path)?;
         }
@@ -326,30 +326,27 @@ pub(crate) fn open_judged(
     root: BorrowedFd<'_>,
     path: &RelPath,
     purpose: Purpose,
-) -> Result<(OwnedFd, Statx), Errno> {
+) -> Result<(OwnedFd, Observation), Errno> {
     let looks = matches!(purpose, Purpose::Look | Purpose::LookAtLink);
     if looks || session.opening == Opening::Direct {
         let object = open::below(root, path, purpose)?;
-        let observed = open::observe(&object)?;
-        return Ok((object, observed));
+        let observation = open::observation(&object)?;
+        return Ok((object, observation));
     }
     let looked_at = open::below(root, path, Purpose::Look)?;
-    let before = open::observe(&looked_at)?;
-    match FileType::from_raw_mode(before.stx_mode.into()) {
-        FileType::RegularFile | FileType::Directory => {}
-        FileType::Symlink
-        | FileType::Fifo
-        | FileType::Socket
-        | FileType::CharacterDevice
-        | FileType::BlockDevice
-        | FileType::Unknown => return Ok((looked_at, before)),
+    let before = open::observation(&looked_at)?;
+    match before.kind {
+        Kind::File | Kind::Directory => {}
+        Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
+            return Ok((looked_at, before));
+        }
     }
     let object = open::below(root, path, purpose)?;
-    let observed = open::observe(&object)?;
-    let same = |s: &Statx| (s.stx_dev_major, s.stx_dev_minor, s.stx_ino);
+    let observation = open::observation(&object)?;
+    let same = |seen: &Observation| (seen.stamp.device, seen.stamp.inode);
     // `looked_at` is still open, so its inode number cannot have been given to another file.
-    if same(&before) == same(&observed) {
-        Ok((object, observed))
+    if same(&before) == same(&observation) {
+        Ok((object, observation))
     } else {
         Err(Errno::STALE)
     }

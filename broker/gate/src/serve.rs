@@ -3,6 +3,7 @@
 use crate::cage::Caged;
 use crate::counters::{Counted, Counters};
 use crate::outlet::{Gone, Outlet, Running};
+use crate::pace::Pace;
 use crate::pipeline::{self, Used};
 use crate::plan::Order;
 use crate::session::Session;
@@ -56,9 +57,10 @@ pub(crate) fn serve(
         counters: Arc::clone(counters),
         uploads: Uploads::default(),
         greeted: Greeted::No,
+        pace: Pace::default(),
     };
     loop {
-        match talk.turn(buffer) {
+        match talk.turn(&endpoint, buffer) {
             Ok(Next::Go) => {}
             Ok(Next::End(end)) => {
                 talk.streams.cancel_all();
@@ -91,13 +93,17 @@ struct Conversation {
     running: Running,
     uploads: Uploads,
     greeted: Greeted,
+    pace: Pace,
 }
 
 impl Conversation {
     /// Takes one packet and answers it, or hands it to a stream.
-    fn turn(&mut self, buffer: &mut Buffer) -> Result<Next, Gone> {
-        let endpoint = Arc::clone(&self.endpoint);
-        let packet = match endpoint.receive(buffer) {
+    fn turn(
+        &mut self,
+        endpoint: &Endpoint<SessionSide>,
+        buffer: &mut Buffer,
+    ) -> Result<Next, Gone> {
+        let packet = match self.pace.receive(endpoint, buffer) {
             Ok(packet) => packet,
             // A stream that could not send shut the socket down to end this wait.
             Err(TransportError::Closed) if self.counters.has_stalled() => return Err(Gone),

@@ -1,201 +1,16 @@
 //! The built-in denials: one table, and how its rows become denials.
 
+mod table;
+
 use portcullis_protocol::authority::{Denial, DenialTarget, Effect};
 use portcullis_protocol::bounded::{Bytes, Text};
 use portcullis_protocol::limits::PATTERN_BYTES_MAX;
 use portcullis_protocol::refusal::Rule;
-use portcullis_protocol::verb::{Access, Verb, VerbSet};
+use portcullis_protocol::verb::{Verb, VerbSet};
+use table::{Names, Row, TABLE};
 
 /// What every name in the table begins with, and no name a runtime gives.
 pub(crate) const PREFIX: &str = "builtin:";
-
-/// One row: everything an exception takes away together.
-struct Row {
-    /// What follows [`PREFIX`].
-    name: &'static str,
-    /// What is refused.
-    access: Access,
-    /// What it covers.
-    names: Names,
-    /// Why, for the worker to read.
-    reason: &'static str,
-}
-
-/// How a row says what it covers.
-enum Names {
-    /// These patterns, written in lower case; one with a slash holds at any depth.
-    Matching(&'static [&'static str]),
-    /// Names that begin like this, but for a few ends.
-    AllBut {
-        exact: &'static str,
-        start: &'static str,
-        ends: &'static [&'static str],
-    },
-}
-
-/// The table. Names, extensions and paths are written out one by one: a gate looks those up,
-/// while an alternation is a search of its own. Rows that only concern writing are absent: no
-/// verb changes anything yet, and they come with the verbs that do.
-const TABLE: &[Row] = &[
-    Row {
-        name: "ssh",
-        access: Access::Read,
-        names: Names::Matching(&[
-            ".ssh",
-            "id_rsa",
-            "id_dsa",
-            "id_ecdsa",
-            "id_ecdsa_sk",
-            "id_ed25519",
-            "id_ed25519_sk",
-            "id_xmss",
-            "ssh_host_rsa_key",
-            "ssh_host_dsa_key",
-            "ssh_host_ecdsa_key",
-            "ssh_host_ed25519_key",
-        ]),
-        reason: "SSH keys open other machines",
-    },
-    Row {
-        name: "key-files",
-        access: Access::Read,
-        names: Names::Matching(&[
-            "*.pem",
-            "*.key",
-            "*.p8",
-            "*.p12",
-            "*.pfx",
-            "*.pkcs12",
-            "*.jks",
-            "*.keystore",
-            "*.kdb",
-            "*.kdbx",
-            "*.ppk",
-            "*.agekey",
-            "*.gpg-key",
-            ".age/keys.txt",
-            "age/keys.txt",
-        ]),
-        reason: "private keys and key stores",
-    },
-    Row {
-        name: "gnupg",
-        access: Access::Read,
-        names: Names::Matching(&[
-            ".gnupg",
-            "secring.gpg",
-            ".password-store",
-            ".local/share/keyrings",
-        ]),
-        reason: "secret keys and stored passwords",
-    },
-    Row {
-        name: "cloud",
-        access: Access::Read,
-        names: Names::Matching(&[
-            ".aws/credentials",
-            ".aws/sso",
-            ".aws/cli/cache",
-            ".config/gcloud",
-            "application_default_credentials.json",
-            ".azure",
-            ".oci",
-            ".config/doctl/config.yaml",
-            ".config/hcloud/cli.toml",
-            ".terraform.d/credentials.tfrc.json",
-            ".terraformrc",
-            "terraform.rc",
-            ".vault-token",
-            ".boto",
-            ".s3cfg",
-            ".config/rclone/rclone.conf",
-        ]),
-        reason: "credentials of cloud accounts",
-    },
-    Row {
-        name: "cluster",
-        access: Access::Read,
-        names: Names::Matching(&[
-            ".kube/config",
-            ".kube/cache",
-            "kubeconfig",
-            "*.kubeconfig",
-            ".docker/config.json",
-            ".dockercfg",
-            ".config/containers/auth.json",
-            ".config/helm/repositories.yaml",
-            ".config/helm/registry/config.json",
-        ]),
-        reason: "credentials of clusters and image registries",
-    },
-    Row {
-        name: "packages",
-        access: Access::Read,
-        names: Names::Matching(&[
-            ".npmrc",
-            ".pypirc",
-            ".cargo/credentials",
-            ".cargo/credentials.toml",
-            ".gem/credentials",
-            ".m2/settings.xml",
-            ".m2/settings-security.xml",
-            ".gradle/gradle.properties",
-            ".nuget/nuget/nuget.config",
-            ".composer/auth.json",
-            ".config/composer/auth.json",
-            ".config/pip/pip.conf",
-            ".config/pypoetry/auth.toml",
-        ]),
-        reason: "tokens of package registries",
-    },
-    Row {
-        name: "git-credentials",
-        access: Access::Read,
-        names: Names::Matching(&[
-            ".git-credentials",
-            ".config/git/credentials",
-            ".config/gh/hosts.yml",
-            ".config/glab-cli/config.yml",
-            ".config/hub",
-        ]),
-        reason: "tokens of code hosts",
-    },
-    Row {
-        name: "passwords",
-        access: Access::Read,
-        names: Names::Matching(&[
-            ".netrc",
-            "_netrc",
-            ".authinfo",
-            ".authinfo.gpg",
-            ".htpasswd",
-            ".htdigest",
-            ".pgpass",
-            ".my.cnf",
-            ".mylogin.cnf",
-            ".mongorc.js",
-            ".rediscli_auth",
-            ".msmtprc",
-        ]),
-        reason: "stored passwords",
-    },
-    Row {
-        name: "env",
-        access: Access::Read,
-        names: Names::AllBut {
-            exact: ".env",
-            start: ".env.",
-            ends: &["example", "sample", "template", "dist", "defaults"],
-        },
-        reason: "environment files hold secrets; examples of them can be read",
-    },
-    Row {
-        name: "envrc",
-        access: Access::Read,
-        names: Names::Matching(&[".envrc"]),
-        reason: "environment files hold secrets",
-    },
-];
 
 /// Why the table was not made into denials.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -206,9 +21,11 @@ pub(crate) enum BuiltinError {
     Damaged(&'static str),
 }
 
-/// The table's denials but those whose name is in `exceptions`.
+/// The table's denials but those whose name is in `exceptions`, and those that refuse nothing of
+/// what is granted at all.
 pub(crate) fn denials<'a>(
     exceptions: impl IntoIterator<Item = &'a str>,
+    granted: VerbSet,
 ) -> Result<Vec<Denial>, BuiltinError> {
     let mut excepted = Vec::new();
     for exception in exceptions {
@@ -218,7 +35,9 @@ pub(crate) fn denials<'a>(
         excepted.push(known.ok_or_else(|| BuiltinError::UnknownException(exception.to_owned()))?);
     }
     let mut denials = Vec::new();
-    for row in TABLE.iter().filter(|row| !excepted.contains(&row.name)) {
+    let concerns = |row: &&Row| !row.verbs().meet(granted).is_empty();
+    let rows = TABLE.iter().filter(|row| !excepted.contains(&row.name));
+    for row in rows.filter(concerns) {
         for pattern in row.names.patterns() {
             denials.push(
                 row.denial(&pattern)
@@ -230,17 +49,20 @@ pub(crate) fn denials<'a>(
 }
 
 impl Row {
+    /// What it refuses.
+    fn verbs(&self) -> VerbSet {
+        let of_access = |verb: &Verb| self.access.contains(&verb.access());
+        let verbs: Vec<Verb> = Verb::ALL.into_iter().filter(of_access).collect();
+        VerbSet::of(&verbs)
+    }
+
     fn denial(&self, pattern: &str) -> Option<Denial> {
         Some(Denial {
             rule: Rule {
                 name: Text::new(format!("{PREFIX}{}", self.name)).ok()?,
                 reason: Text::new(self.reason).ok()?,
             },
-            verbs: match self.access {
-                Access::Read => VerbSet::CONTENT,
-                Access::List => VerbSet::of(&[Verb::Stat, Verb::List, Verb::Glob]),
-                Access::Write => VerbSet::WRITING,
-            },
+            verbs: self.verbs(),
             target: DenialTarget::Pattern {
                 anchor: None,
                 pattern: Bytes::new(pattern).ok()?,

@@ -1,8 +1,10 @@
 //! One control peer: its roots, its sessions, and the answers to its orders.
 
+mod records;
+
 use crate::gate;
 use crate::kept::Kept;
-use crate::lookup::{Found, Lookups, Question};
+use crate::lookup::{Lookups, Question};
 use crate::mint::{self, MintError, Roots};
 use crate::root::SealedRoot;
 use crate::shared::Shared;
@@ -204,46 +206,6 @@ impl Connection {
             .await
     }
 
-    /// Answered when the records have been looked at.
-    async fn look(&self, id: RequestId, question: Question) -> Result<(), Closed> {
-        let directory = self.shared.state.directory().to_owned();
-        match self.lookups.start(id, directory, question) {
-            Ok(()) => Ok(()),
-            Err(refusal) => self.refuse(id, refusal).await,
-        }
-    }
-
-    async fn tell(&self, found: &Found) -> Result<(), Closed> {
-        let Found {
-            id,
-            answer,
-            content,
-            ..
-        } = found;
-        let sent = self.socket.send_content(*id, answer, content, DEADLINE);
-        sent.await.map_err(|_| Closed)
-    }
-
-    /// The run its sessions belong to.
-    fn run(&mut self, order: &control::Mint) -> Result<RunId, Refusal> {
-        if let Some(run) = self.run {
-            return Ok(run);
-        }
-        let state = &self.shared.state;
-        let run = state.begin_run(order.request.as_str(), order.owner.as_str());
-        let run = run.map_err(|e| Refusal::new(Code::NoLedger).noting(&e.to_string()))?;
-        self.run = Some(run);
-        Ok(run)
-    }
-
-    /// The connection has closed.
-    fn end_run(&self) {
-        if let Some(run) = self.run {
-            // Without it the run counts as one whose broker died.
-            self.shared.state.end_run(run).ok();
-        }
-    }
-
     /// An order that is not understood is refused when it can be told which it was.
     async fn misread(&self, error: DecodeError) -> Result<(), Closed> {
         let (id, code) = match error {
@@ -319,8 +281,9 @@ impl Connection {
             .map(|parent| self.running(parent))
             .transpose()?;
         let refused = |error: MintError| error.refusal();
-        let composed =
-            mint::compose(order, &self.roots, within.as_ref(), objects).map_err(refused)?;
+        let own = &self.shared.own;
+        let composed = mint::compose(order, &self.roots, within.as_ref(), objects, own);
+        let composed = composed.map_err(refused)?;
         let kept = Arc::new(Kept::of(&composed.authority)?);
         let run_as = mint::run_as(&composed.roots).map_err(refused)?;
         let slots = Arc::clone(&self.shared.slots);

@@ -86,7 +86,7 @@ pub(crate) struct Running {
 /// What comes next of an effect by itself.
 pub(crate) enum Next {
     /// Its turn came, or did not in time.
-    Answer(RequestId, Command),
+    Answer(RequestId, Box<Command>),
     /// It holds its locks for too long.
     Overdue,
 }
@@ -177,7 +177,7 @@ impl<'a> Effects<'a> {
             Ok(held) => self.write(begin, held),
             Err(refusal) => Command::NotBegun(refusal),
         };
-        Next::Answer(answer, command)
+        Next::Answer(answer, Box::new(command))
     }
 
     /// Replaces the intent of the effect that is begun, under the same locks.
@@ -353,3 +353,6 @@ fn check_end(intent: &Intent, end: &Finish) -> Result<(), Lied> {
 pub(crate) fn encoded<T: serde::Serialize>(value: &T) -> usize {
     postcard::to_extend(value, Vec::new()).map_or(usize::MAX, |bytes| bytes.len())
 }
+
+#[cfg(test)]
+mod tests;

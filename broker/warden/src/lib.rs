@@ -1,15 +1,18 @@
 //! The warden: keeps roots and authorities, and starts one caged gate for each session.
 //!
-//! It is embedded: [`Embedded`] owns its two threads, and everything ends with it. A runtime
-//! speaks to it over a control socket ([`Embedded::connect`]) as `portcullis_protocol::control`
-//! says. It never parses what a worker wrote, and treats what a gate writes as untrusted.
+//! It has two forms. [`Embedded`] serves the process it is in, and ends with it. [`Serving`] takes
+//! connections of every runtime of its user at a listening socket, and ends when nobody needs it.
+//! Either way it owns its threads, and a runtime speaks to it over a control socket as
+//! `portcullis_protocol::control` says. It never parses what a worker wrote, and treats what a
+//! gate writes as untrusted.
 //!
 //! | module | what |
 //! |---|---|
 //! | `config` | what the embedder decides |
+//! | `serving`, `listen`, `peer` | the form that listens: who may connect, and when it ends |
 //! | `connection` | one control peer: its roots, its sessions, its orders |
 //! | `root` | sealing a directory from its descriptor |
-//! | `mint`, `overlap`, `builtin` | from an order to an authority |
+//! | `mint`, `overlap`, `builtin`, `own` | from an order to an authority |
 //! | `state` | journal and receipts, in SQLite |
 //! | `locks` | who may change which names, in turn |
 //! | `launch`, `spawn` | starting a caged gate, and the thread that starts gates |
@@ -29,11 +32,15 @@ mod effect;
 mod gate;
 mod kept;
 mod launch;
+mod listen;
 mod locks;
 mod lookup;
 mod mint;
 mod overlap;
+mod own;
+mod peer;
 mod root;
+mod serving;
 mod settle;
 mod shared;
 mod socket;
@@ -44,14 +51,16 @@ mod sys;
 mod testing;
 
 pub use config::{Config, Deadlines, GateExecutable, default_limits, own_build};
+pub use serving::{Listening, Serving, ServingHandle, Told};
 pub use spawn::ExecutableError;
 pub use state::{Records, StateError, StatePlace, usual_state};
 
+use portcullis_protocol::limits::GATE_DESCRIPTORS;
 use portcullis_transport::{ControlSide, TransportError};
-use shared::{Shared, Terms};
+use shared::{Intake, Shared, Terms};
 use socket::Socket;
 use spawn::{Executable, Spawner};
-use state::State;
+use state::{OpenIntent, State};
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -64,8 +73,6 @@ use tokio::time::timeout;
 /// How long a warden that stops waits for its killed gates to be gone, beside the time that
 /// running effects have to end and to be settled.
 const STOP_DEADLINE: Duration = Duration::from_secs(5);
-/// Descriptors a gate may have open. A warden must be able to have more.
-const GATE_DESCRIPTORS: u64 = 512;
 
 /// Why a warden did not start, or a connection was not made. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -100,7 +107,8 @@ pub enum StartError {
 }
 
 /// A running warden. Dropping it closes its control connections, kills every gate, waits until
-/// they are reaped (at most some seconds), and joins its threads.
+/// they are reaped and what they had begun is settled (at most some seconds each, see [`Deadlines`]),
+/// and joins its threads.
 #[derive(Debug)]
 pub struct Embedded {
     /// Dropped first: that is the sign to stop.
@@ -110,32 +118,16 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Opens the gate's executable and starts the warden's threads.
+    /// Opens the gate's executable and the state, and starts the warden's threads.
     pub fn start(config: Config) -> Result<Self, StartError> {
-        let system = |what| move |source| StartError::System { what, source };
-        check_descriptors()?;
-        let executable = Executable::open(config.gate)?;
-        let state = State::open(&config.state, config.deadlines.old_gates)?;
-        let terms = Terms {
-            limits: config.limits,
-            mint_deadline: config.mint_deadline,
-            deadlines: config.deadlines,
-            build: config.build,
-            sharing: config.sharing,
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .build()
-            .map_err(system("the event loop"))?;
-        let (spawner, spawning) =
-            Spawner::start(executable).map_err(system("the thread that starts gates"))?;
-        let shared = Shared::new(terms, spawner, state).map_err(system("/dev/urandom"))?;
+        let Prepared {
+            runtime,
+            shared,
+            left,
+            spawning,
+        } = prepare(config)?;
         let (sockets, connected) = mpsc::unbounded_channel();
-        let warden = std::thread::Builder::new()
-            .name("portcullis-warden".to_owned())
-            .spawn(move || runtime.block_on(accept(Arc::new(shared), connected)))
-            .map_err(system("the warden's thread"))?;
+        let warden = thread(move || runtime.block_on(accept(shared, left, connected)))?;
         Ok(Self {
             sockets: Some(sockets),
             warden: Some(warden),
@@ -171,18 +163,77 @@ fn check_descriptors() -> Result<(), StartError> {
     }
 }
 
+/// What both forms start with.
+struct Prepared {
+    runtime: tokio::runtime::Runtime,
+    shared: Arc<Shared>,
+    /// What earlier lives on this state began and did not end.
+    left: Vec<OpenIntent>,
+    spawning: JoinHandle<()>,
+}
+
+fn prepare(config: Config) -> Result<Prepared, StartError> {
+    check_descriptors()?;
+    let executable = Executable::open(config.gate)?;
+    let state = State::open(&config.state, config.deadlines.old_gates)?;
+    state.end_left_sessions()?;
+    let left = state.open_intents()?;
+    let terms = Terms {
+        limits: config.limits,
+        mint_deadline: config.mint_deadline,
+        deadlines: config.deadlines,
+        build: config.build,
+        sharing: config.sharing,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(system("the event loop"))?;
+    let (spawner, spawning) =
+        Spawner::start(executable).map_err(system("the thread that starts gates"))?;
+    let shared = Shared::new(terms, spawner, state).map_err(system("/dev/urandom"))?;
+    Ok(Prepared {
+        runtime,
+        shared: Arc::new(shared),
+        left,
+        spawning,
+    })
+}
+
+fn system(what: &'static str) -> impl FnOnce(io::Error) -> StartError {
+    move |source| StartError::System { what, source }
+}
+
+fn thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, StartError> {
+    std::thread::Builder::new()
+        .name("portcullis-warden".to_owned())
+        .spawn(work)
+        .map_err(system("the warden's thread"))
+}
+
+/// How long a warden that stops waits for what runs.
+fn stop_deadline(shared: &Shared) -> Duration {
+    let terms = &shared.terms;
+    STOP_DEADLINE + terms.deadlines.finish + terms.mint_deadline + terms.deadlines.settle
+}
+
 /// Serves control sockets until no more can come, then ends all that runs.
-async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<OwnedFd>) {
+async fn accept(
+    shared: Arc<Shared>,
+    left: Vec<OpenIntent>,
+    mut connected: mpsc::UnboundedReceiver<OwnedFd>,
+) {
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
-    let left = shared.state.end_left_sessions();
-    // What cannot be read now stays open, and is told as open.
-    settle::settle_left(
-        &shared,
-        left.and_then(|()| shared.state.open_intents())
-            .unwrap_or_default(),
-    );
+    settle::settle_left(&shared, left);
     let (stop, stopped) = watch::channel(());
+    let draining = shared.draining();
     while let Some(socket) = connected.recv().await {
+        if *draining.borrow() == Intake::Draining {
+            continue;
+        }
         // A socket that cannot be watched is closed, which its runtime sees.
         if let Ok(socket) = Socket::<ControlSide>::new(socket) {
             tokio::spawn(connection::serve(
@@ -195,6 +246,5 @@ async fn accept(shared: Arc<Shared>, mut connected: mpsc::UnboundedReceiver<Owne
     }
     drop((stop, alive));
     // After the deadline the rest is dropped with the event loop: killed, reaped by the spawner.
-    let effects = shared.terms.deadlines.finish + shared.terms.deadlines.settle;
-    drop(timeout(STOP_DEADLINE + effects, ended.recv()).await);
+    drop(timeout(stop_deadline(&shared), ended.recv()).await);
 }

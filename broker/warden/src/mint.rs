@@ -2,6 +2,7 @@
 
 use crate::builtin::{self, BuiltinError};
 use crate::overlap::{self, Inside, Layout, OverlapError};
+use crate::own::Own;
 use crate::root::SealedRoot;
 use portcullis_protocol::authority::{
     Authority, AuthorityError, Denial, DenialTarget, Grant, Parts, Root, RootId, RootIdentity,
@@ -12,6 +13,7 @@ use portcullis_protocol::ledger::RunAs;
 use portcullis_protocol::limits::ROOTS_MAX;
 use portcullis_protocol::path::{NameError, RelPath};
 use portcullis_protocol::refusal::{Code, Refusal, Rule};
+use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::RootIndex;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -96,6 +98,7 @@ pub(crate) fn compose(
     sealed: &Roots,
     within: Option<&Authority>,
     objects: &[OwnedFd],
+    own: &Own,
 ) -> Result<Composed, MintError> {
     let ordered = ordered(order, sealed)?;
     let borrowed: Vec<&SealedRoot> = ordered.iter().map(|(_, root)| root.as_ref()).collect();
@@ -106,13 +109,17 @@ pub(crate) fn compose(
         .filter_map(|n| ordered.get(*n).map(|(root, _)| root.clone()))
         .collect();
     let merged = Few::new(merged(&ordered, &layout))?;
-    let mut denials = builtin::denials(order.exceptions.as_slice().iter().map(|e| e.as_str()))?;
+    let grants = grants(order, &ordered, &layout)?;
+    let exceptions = order.exceptions.as_slice().iter().map(|e| e.as_str());
+    let mut denials = builtin::denials(exceptions, granted(&grants))?;
     denials.extend(ordered_denials(order, sealed, objects)?);
     denials.extend(below_denied(&denials, &ordered)?);
+    let directories: Vec<_> = ordered.iter().map(|(_, root)| Arc::clone(root)).collect();
+    denials.extend(own.denials(&directories));
     let mut authority = Authority::seal(Parts {
         request: order.request.clone(),
         owner: order.owner.clone(),
-        grants: grants(order, &ordered, &layout)?,
+        grants,
         roots,
         denials,
         expires_ms: order.expires_ms,
@@ -206,6 +213,13 @@ fn grants(
         });
     }
     Ok(grants)
+}
+
+/// The verbs of all grants.
+fn granted(grants: &[Grant]) -> VerbSet {
+    let any = |verb: &Verb| grants.iter().any(|grant| grant.verbs.has(*verb));
+    let verbs: Vec<Verb> = Verb::ALL.into_iter().filter(any).collect();
+    VerbSet::of(&verbs)
 }
 
 fn joined(outer: &RelPath, inner: &RelPath) -> Result<RelPath, NameError> {

@@ -8,11 +8,11 @@ use crate::mint;
 use crate::root::SealedRoot;
 use crate::shared::Shared;
 use crate::state::{IntentId, OpenIntent};
-use portcullis_protocol::authority::Authority;
+use portcullis_protocol::authority::{Authority, Grant, Parts};
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::control::Witness;
 use portcullis_protocol::ledger::{Duty, Event, Finish, Intent, RunAs, Seen, SeenStep};
-use portcullis_protocol::limits::EFFECT_BYTES_MAX;
+use portcullis_protocol::limits::{BODY_BYTES_MAX, EFFECT_BYTES_MAX};
 use portcullis_protocol::session::{Guarantee, Incarnation, Outcome, SessionId, Touched};
 use portcullis_protocol::view::{PathState, Present};
 use std::sync::Arc;
@@ -57,12 +57,12 @@ pub(crate) fn settle_left(shared: &Arc<Shared>, left: Vec<OpenIntent>) {
             // Two of them can only want the same where one had given its locks back.
             let held = waiting.until(far()).await.ok();
             let found = open.authority.as_ref().and_then(found_again);
-            let view = found.as_ref().map(|(authority, roots, run_as)| View {
+            let view = found.as_ref().map(|found| View {
                 incarnation: open.incarnation,
                 session: open.number,
-                authority,
-                roots,
-                run_as: *run_as,
+                authority: found.authority,
+                roots: &found.roots,
+                run_as: found.run_as,
             });
             let intent = &open.begin.intent;
             if close(&shared, view, open.id, intent, held).await == Settled::Yes {
@@ -77,13 +77,24 @@ fn far() -> tokio::time::Instant {
     tokio::time::Instant::now() + Duration::from_secs(365 * 24 * 3600)
 }
 
+/// An authority of an earlier life, with its roots.
+struct FoundAgain<'a> {
+    authority: &'a Authority,
+    roots: Vec<Arc<SealedRoot>>,
+    run_as: Option<RunAs>,
+}
+
 /// The roots of an authority of an earlier life, where all are what they were.
-fn found_again(authority: &Authority) -> Option<(&Authority, Vec<Arc<SealedRoot>>, Option<RunAs>)> {
+fn found_again(authority: &Authority) -> Option<FoundAgain<'_>> {
     let again = |root| SealedRoot::again(root).map(Arc::new).ok();
     let roots: Option<Vec<_>> = authority.parts().roots.iter().map(again).collect();
     let roots = roots?;
     let run_as = mint::run_as(&roots).ok()?;
-    Some((authority, roots, run_as))
+    Some(FoundAgain {
+        authority,
+        roots,
+        run_as,
+    })
 }
 
 async fn close(
@@ -117,10 +128,11 @@ async fn close(
 
 /// What an observer sees, for each step of the intent.
 async fn observe(shared: &Shared, view: &View<'_>, intent: &Intent) -> Option<Vec<SeenStep>> {
+    let narrow = narrow_to_fit(view.authority, intent);
     let start = Launch {
         incarnation: view.incarnation,
         session: view.session,
-        authority: view.authority,
+        authority: narrow.as_ref().unwrap_or(view.authority),
         roots: view.roots,
         run_as: view.run_as,
         duty: Duty::Observe(intent.clone()),
@@ -153,6 +165,32 @@ async fn observe(shared: &Shared, view: &View<'_>, intent: &Intent) -> Option<Ve
         },
         Ok(Err(_)) | Err(_) => None,
     }
+}
+
+/// An observer's setup is one frame. Where authority and intent together are more than that, it
+/// gets only the grants that the intent needs, and no denials: it looks at the names of the intent
+/// alone, and tells nobody but the warden.
+fn narrow_to_fit(authority: &Authority, intent: &Intent) -> Option<Authority> {
+    /// What a setup holds beside them.
+    const REST: usize = 256;
+    if encoded(authority) + encoded(intent) + REST <= BODY_BYTES_MAX {
+        return None;
+    }
+    let parts = authority.parts();
+    let needed = |grant: &&Grant| {
+        intent.steps.as_slice().iter().any(|step| {
+            let touched = &step.touched;
+            grant.root == touched.root
+                && grant.verbs.has(touched.verb)
+                && touched.path.below(&grant.prefix).is_some()
+        })
+    };
+    Authority::seal(Parts {
+        grants: parts.grants.iter().filter(needed).cloned().collect(),
+        denials: Vec::new(),
+        ..parts.clone()
+    })
+    .ok()
 }
 
 /// The end of an effect by what was seen afterwards: done when every name is as it was to be,

@@ -2,6 +2,7 @@
 
 use crate::config::Deadlines;
 use crate::locks::{Held, Locks};
+use crate::own::Own;
 use crate::spawn::Spawner;
 use crate::state::State;
 use portcullis_protocol::control::{Build, Sharing};
@@ -37,6 +38,7 @@ pub(crate) struct Shared {
     pub(crate) terms: Terms,
     pub(crate) spawner: Spawner,
     pub(crate) state: State,
+    pub(crate) own: Own,
     pub(crate) locks: Locks,
     /// Room for the packet being received: one thread receives, one packet at a time.
     pub(crate) buffer: Mutex<Buffer>,
@@ -59,6 +61,7 @@ impl Shared {
             incarnation: Incarnation(incarnation),
             terms,
             spawner,
+            own: Own::of(state.directory()),
             state,
             locks: Locks::default(),
             buffer: Mutex::new(Buffer::new()),

@@ -188,3 +188,90 @@ fn typed_edit(edit: &Edit, content: &mut Vec<u8>) -> Result<EditFile, Error> {
         mode: edit.mode,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ask;
+    use crate::change::{replace, write};
+    use crate::wire::OFFERED;
+    use proptest::prelude::*;
+
+    #[derive(Debug, Clone)]
+    enum Made {
+        File(Vec<u8>),
+        Edit(Vec<u8>, Vec<u8>),
+    }
+
+    fn made() -> impl Strategy<Value = Made> {
+        let bytes = |most: usize| {
+            (any::<u8>(), 0..most).prop_map(|(first, len)| {
+                (0..len)
+                    .map(|n| first.wrapping_add((n % 251) as u8))
+                    .collect::<Vec<u8>>()
+            })
+        };
+        prop_oneof![
+            3 => bytes(9000).prop_map(Made::File),
+            1 => bytes(120_000).prop_map(Made::File),
+            1 => (bytes(400), bytes(400)).prop_map(|(old, new)| Made::Edit(old, new)),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        #[test]
+        fn every_byte_travels_once_and_the_frame_holds(
+            made in prop::collection::vec((made(), 0_usize..3000), 1..40),
+            content_bytes in 40_000_u32..=65536,
+        ) {
+            let limits = Limits { content_bytes, ..OFFERED };
+            let mut changes = Changes::new();
+            for (n, (one, long)) in made.iter().enumerate() {
+                let name = ask::selector(format!("{n}{}", "/d".repeat(long / 2))).unwrap();
+                match one {
+                    Made::File(bytes) => changes.push(write(name, bytes.clone())),
+                    Made::Edit(old, new) => changes.push(replace(name, old.clone(), new.clone())),
+                }
+            }
+            let mut number = 0;
+            let packed = pack(&changes, Deed::Commit, &limits, &mut || {
+                number += 1;
+                UploadId(number)
+            });
+            let packed = packed.map_err(|e| TestCaseError::fail(e.to_string()))?;
+            prop_assert!(packed.content.len() <= usize::try_from(content_bytes).unwrap());
+            let request = Request::Change(packed.set.clone());
+            let id = RequestId(1);
+            prop_assert!(frame::encode(id, &request, packed.content.len(), &mut Vec::new()).is_ok());
+            let mut inline = 0;
+            for ((one, _), change) in made.iter().zip(packed.set.changes.as_slice()) {
+                match (one, change) {
+                    (Made::File(bytes), Change::Write(to)) => match to.source {
+                        Source::Inline(span) => {
+                            inline += bytes.len();
+                            prop_assert_eq!(span.of(&packed.content), Some(bytes.as_slice()));
+                        }
+                        Source::Upload(upload) => {
+                            let mut all = packed.uploads.iter();
+                            let needed = all.find(|needed| needed.upload == upload).unwrap();
+                            prop_assert_eq!(needed.bytes, bytes.as_slice());
+                            prop_assert_eq!(needed.selector, &to.selector);
+                        }
+                    },
+                    (Made::Edit(old, new), Change::Edit(to)) => {
+                        inline += old.len() + new.len();
+                        let [one] = to.replacements.as_slice() else {
+                            panic!("{to:?}");
+                        };
+                        prop_assert_eq!(one.old.of(&packed.content), Some(old.as_slice()));
+                        prop_assert_eq!(one.new.of(&packed.content), Some(new.as_slice()));
+                    }
+                    (made, change) => panic!("{made:?} became {change:?}"),
+                }
+            }
+            prop_assert_eq!(inline, packed.content.len());
+        }
+    }
+}

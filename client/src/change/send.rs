@@ -3,6 +3,7 @@
 use super::Changes;
 use super::pack::{self, Needed};
 use crate::error::{Error, ErrorCode, Violation};
+use crate::link::Expected;
 use crate::session::Session;
 use crate::wire::match_reply;
 use portcullis_protocol::frame::RequestId;
@@ -144,7 +145,10 @@ impl Session {
                 selector: selector.clone(),
                 offset,
             });
-            while !pipe.has_room(overhead(selector) + length) {
+            // A refused upload is refused at its first part; no other is sent for nothing.
+            while !pipe.has_room(overhead(selector) + length)
+                || pipe.waiting.iter().any(|part| part.starts(upload, size))
+            {
                 pipe.take(self)?;
             }
             let id = self.ask(&request, bytes)?;
@@ -256,6 +260,13 @@ struct Part {
     bytes: usize,
 }
 
+impl Part {
+    /// Whether it is the first of several of this upload.
+    fn starts(&self, upload: UploadId, part_bytes: usize) -> bool {
+        self.end.upload == upload && u64::try_from(part_bytes) == Ok(self.end.bytes)
+    }
+}
+
 /// Parts that were sent and not answered, as many as the socket is sure to take.
 struct Pipe {
     waiting: VecDeque<Part>,
@@ -295,7 +306,12 @@ impl Pipe {
     /// Takes one answer.
     fn take(&mut self, session: &mut Session) -> Result<(), Error> {
         let Session { wire, buffer, .. } = session;
-        let (from, reply, _) = wire.next(buffer)?;
+        let expected = if self.waiting.len() > 1 {
+            Expected::Many
+        } else {
+            Expected::One
+        };
+        let (from, reply, _) = wire.next(buffer, expected)?;
         let Some(at) = self.waiting.iter().position(|part| part.id == from) else {
             return Err(wire.violated(Violation::UnknownId(from.0)));
         };

@@ -1,6 +1,6 @@
 //! Changes as JSON.
 
-use super::{hex, object, put_content, put_name, refusal};
+use super::{cause, hex, object, put_content, put_name};
 use crate::change::Plan;
 use crate::stamp;
 use portcullis_protocol::session::{Changed, Touched};
@@ -15,7 +15,7 @@ pub fn changed(changed: &Changed) -> Value {
         "outcome": changed.outcome.name(),
         "guarantee": changed.guarantee.name(),
         "touched": all_touched(changed.touched.as_slice()),
-        "refusal": changed.refusal.as_ref().map(refusal),
+        "refusal": changed.refusal.as_ref().map(cause),
         "left": changed.left,
     })
 }

@@ -1,7 +1,7 @@
 //! What a warden has on record, as JSON.
 
 use super::change::all_touched;
-use super::{hex, object, put_content, refusal};
+use super::{cause, hex, object, put_content};
 use crate::control::Difference;
 use portcullis_protocol::control::{Receipt, RunRecord, Verified};
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ pub fn receipt(receipt: &Receipt) -> Value {
         "outcome": receipt.end.outcome.name(),
         "guarantee": receipt.end.guarantee.name(),
         "touched": all_touched(receipt.end.touched.as_slice()),
-        "refusal": receipt.end.refusal.as_ref().map(refusal),
+        "refusal": receipt.end.refusal.as_ref().map(cause),
         "left": receipt.end.left,
         "roots": roots,
         "diff_bytes": receipt.diff_bytes,

@@ -1,16 +1,19 @@
 //! The documents, byte for byte: a change here is a change of the version.
 
 use super::*;
+use crate::control::Difference;
 use portcullis_protocol::authority::{AuthorityId, Scope};
 use portcullis_protocol::bounded::{Bytes, Few, Text};
+use portcullis_protocol::control::{Receipt, Verified, Witness};
+use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{
-    Completeness, CutReason, Done, Entry, EntryDetail, Found, FoundLine, RootView, SessionId,
-    Statistics,
+    Completeness, CutReason, Done, Entry, EntryDetail, Found, FoundLine, Guarantee, Outcome,
+    RootView, SessionId, Statistics, Touched,
 };
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{Kind, RootIndex, Stamp};
+use portcullis_protocol::view::{Digest, Kind, PathState, RootIndex, Stamp};
 
 const TIME: Timestamp = Timestamp {
     seconds: 7,
@@ -203,4 +206,79 @@ fn an_identity_shows_roots_grants_and_denials() {
         shown["grants"][0],
         json!({ "root": 0, "path": ".", "verbs": ["read", "search"] })
     );
+}
+
+#[test]
+fn a_receipt_shows_its_end_and_every_name() {
+    let name = Touched {
+        verb: Verb::Write,
+        root: RootIndex(0),
+        path: RelPath::parse(b"a\xff").unwrap(),
+        before: PathState::Unknown,
+        after: PathState::Absent,
+    };
+    let shown = receipt(&Receipt {
+        id: ReceiptId {
+            number: 3,
+            chain: Digest([0xcc; 32]),
+        },
+        session: SessionId(4),
+        at_ms: 5,
+        witness: Witness::Observer,
+        end: Finish {
+            outcome: Outcome::Failed,
+            guarantee: Guarantee::BestEffort,
+            touched: Few::new(vec![name]).unwrap(),
+            refusal: Some(Refusal::new(Code::DiskFull)),
+            left: 1,
+            diff_cut: 2,
+        },
+        roots: Few::new(vec![Label::new("w").unwrap()]).unwrap(),
+        diff_bytes: 9,
+    });
+    assert_eq!(
+        (&shown["receipt"], &shown["chain"]),
+        (&json!(3), &json!("cc".repeat(32)))
+    );
+    assert_eq!(shown["witness"], "observer");
+    assert_eq!(shown["outcome"], "failed");
+    assert_eq!(shown["guarantee"], "best-effort");
+    assert_eq!(shown["refusal"]["code"], "disk_full");
+    assert_eq!(shown["refusal"].get("changed"), None, "the outcome says it");
+    assert_eq!((&shown["left"], &shown["diff_cut"]), (&json!(1), &json!(2)));
+    assert_eq!(shown["roots"], json!(["w"]));
+    assert_eq!(
+        shown["touched"],
+        json!([{
+            "verb": "write",
+            "root": 0,
+            "path": "a\\xff",
+            "path_bytes": "61ff",
+            "before": { "state": "unknown" },
+            "after": { "state": "absent" },
+        }])
+    );
+}
+
+#[test]
+fn a_chain_that_does_not_hold_is_named_and_a_difference_keeps_its_bytes() {
+    let says = |broken: Option<&str>| {
+        verified(&Verified {
+            sessions: 1,
+            receipts: 2,
+            open: 3,
+            broken: broken.map(|text| Text::new(text).unwrap()),
+        })
+    };
+    assert_eq!(says(None)["holds"], true);
+    let broken = says(Some("receipt 2"));
+    assert_eq!(
+        (&broken["holds"], &broken["broken"]),
+        (&json!(false), &json!("receipt 2"))
+    );
+    let cut = Difference {
+        text: b"\xff".to_vec(),
+        cut: 4,
+    };
+    assert_eq!(difference(&cut), json!({ "cut": 4, "diff_bytes": "ff" }));
 }

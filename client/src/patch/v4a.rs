@@ -159,7 +159,7 @@ fn update(
             "the section changes nothing: it has no chunk and no `*** Move to:`",
         )),
         (None, false) => {
-            changes.push(Edit {
+            changes.merge(Edit {
                 selector,
                 expect: Expect::Any,
                 replacements,

@@ -29,9 +29,12 @@ fn changed(outcome: Outcome, refusal: Option<Refusal>) -> Changed {
     }
 }
 
+/// Uploads by their numbers.
+type Kept = Vec<(UploadId, Vec<u8>)>;
+
 /// Takes uploads until something else comes; gives what was uploaded, whole, and that.
-fn uploads(gate: &mut Gate) -> (Vec<(UploadId, Vec<u8>)>, (RequestId, Request, Vec<u8>)) {
-    let mut kept: Vec<(UploadId, Vec<u8>)> = Vec::new();
+fn uploads(gate: &mut Gate) -> (Kept, (RequestId, Request, Vec<u8>)) {
+    let mut kept = Kept::new();
     loop {
         let (id, request, content) = gate.next();
         let Request::Upload(part) = request else {
@@ -42,7 +45,7 @@ fn uploads(gate: &mut Gate) -> (Vec<(UploadId, Vec<u8>)>, (RequestId, Request, V
     }
 }
 
-fn keep(kept: &mut Vec<(UploadId, Vec<u8>)>, part: &Upload, content: &[u8]) -> Uploaded {
+fn keep(kept: &mut Kept, part: &Upload, content: &[u8]) -> Uploaded {
     if part.offset == 0 {
         kept.retain(|(upload, _)| *upload != part.upload);
         kept.push((part.upload, Vec::new()));
@@ -148,23 +151,25 @@ fn what_does_not_fit_is_uploaded_before() {
 }
 
 #[test]
-fn a_second_part_is_on_its_way_before_the_first_is_answered() {
+fn a_part_is_on_its_way_before_the_last_one_is_answered_but_for_the_first() {
     let (mut session, gate) = session(|gate| {
-        let (first, request, content) = gate.next();
-        let Request::Upload(one) = request else {
-            panic!("{request:?}");
+        let mut kept = Kept::new();
+        let mut take = |gate: &mut Gate| {
+            let (id, request, content) = gate.next();
+            let Request::Upload(part) = request else {
+                panic!("{request:?}");
+            };
+            (id, keep(&mut kept, &part, &content))
         };
-        let (second, request, rest) = gate.next();
-        assert!(matches!(request, Request::Upload(two) if two.offset == content.len() as u64));
-        for (id, bytes) in [(first, content.len()), (second, content.len() + rest.len())] {
-            let upload = one.upload;
-            let bytes = bytes as u64;
-            gate.send(id, &Reply::Uploaded(Uploaded { upload, bytes }), &[]);
-        }
+        let first = take(gate);
+        gate.send(first.0, &Reply::Uploaded(first.1), &[]);
+        let (second, third) = (take(gate), take(gate));
+        gate.send(second.0, &Reply::Uploaded(second.1), &[]);
+        gate.send(third.0, &Reply::Uploaded(third.1), &[]);
     });
-    let bytes = vec![7; 100_000];
+    let bytes = vec![7; 150_000];
     let (upload, size) = session.upload(&name("a"), &mut bytes.as_slice()).unwrap();
-    assert_eq!((upload, size), (UploadId(1), 100_000));
+    assert_eq!((upload, size), (UploadId(1), 150_000));
     gate.join().unwrap();
 }
 
@@ -194,14 +199,8 @@ fn an_empty_file_is_uploaded_as_one_empty_part_and_used_by_its_number() {
 fn a_refused_upload_sends_no_change_and_drops_what_was_sent() {
     let (mut session, gate) = session(|gate| {
         let (id, ..) = gate.next();
-        let (second, ..) = gate.next();
         let refusal = Refusal::new(Code::OutOfBudget);
         gate.send(id, &Reply::Refused(refusal.clone()), &[]);
-        gate.send(
-            second,
-            &Reply::Refused(Refusal::new(Code::UnknownUpload)),
-            &[],
-        );
         let (id, request, _) = gate.next();
         assert!(matches!(request, Request::DropUpload(drop) if drop.upload == UploadId(1)));
         gate.send(id, &Reply::Refused(Refusal::new(Code::UnknownUpload)), &[]);
@@ -331,5 +330,41 @@ fn what_cannot_be_sent_says_why_and_sends_nothing() {
         assert!(text.contains(said), "{text}");
     }
     drop(session);
+    gate.join().unwrap();
+}
+
+/// Some bytes, then an error.
+struct Broken(usize);
+
+impl std::io::Read for Broken {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let more = self.0.min(buffer.len());
+        self.0 -= more;
+        if more == 0 {
+            return Err(std::io::Error::other("the disk is gone"));
+        }
+        Ok(more)
+    }
+}
+
+#[test]
+fn content_that_cannot_be_read_is_dropped() {
+    let (mut session, gate) = session(|gate| {
+        let (kept, (id, request, _)) = uploads(gate);
+        assert_eq!(kept.len(), 1);
+        let Request::DropUpload(drop) = request else {
+            panic!("{request:?}");
+        };
+        let upload = drop.upload;
+        gate.send(id, &Reply::Uploaded(Uploaded { upload, bytes: 0 }), &[]);
+        let (id, ..) = gate.next();
+        gate.send(id, &Reply::Pong(Ping {}), &[]);
+    });
+    let error = session
+        .upload(&name("a"), &mut Broken(150_000))
+        .unwrap_err();
+    assert_eq!(error.changed(), Known::Unchanged);
+    assert!(error.to_string().ends_with("the disk is gone"), "{error}");
+    session.ping(b"").unwrap();
     gate.join().unwrap();
 }

@@ -1,19 +1,29 @@
 //! The command line, parsed into the requests' own types.
 
+mod change;
+mod pairs;
+mod values;
+
+pub(super) use change::{
+    ChmodArgs, DeleteArgs, EditArgs, ExpectArgs, LinkArgs, MkdirArgs, MoveArgs, PatchArgs,
+    PatchFormat, WriteArgs,
+};
+pub(super) use pairs::{Pair, Text};
+
 use super::help;
 use super::place::{Place, Spelling};
 use super::report::Form;
-use clap::builder::RangedI64ValueParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use portcullis_protocol::limits::{
-    LIST_ENTRIES_MAX, SEARCH_CONTEXT_MAX, SEARCH_FILE_BYTES_DEFAULT, SEARCH_FILE_BYTES_MAX,
-    SEARCH_MATCHES_MAX, STREAM_TIME_MS_MAX, WALK_DEPTH_MAX,
+    LIST_ENTRIES_MAX, SEARCH_FILE_BYTES_DEFAULT, SEARCH_MATCHES_MAX, STREAM_TIME_MS_MAX,
+    WALK_DEPTH_MAX,
 };
 use portcullis_protocol::path::Label;
 use portcullis_protocol::session::{Cursor, Range};
 use portcullis_protocol::verb::Verb;
 use std::ffi::OsString;
+use values::{bytes, context, cursor, from_1, label, lines, size, verb};
 
 /// Ask for files through the session this program was started with.
 #[derive(Debug, Parser)]
@@ -35,7 +45,7 @@ pub(super) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(super) enum Task {
     #[command(flatten)]
-    Ask(Question),
+    Ask(Box<Question>),
     /// What a shell needs to complete this command; needs no session.
     #[command(after_help = help::COMPLETIONS)]
     Completions(CompletionsArgs),
@@ -65,6 +75,37 @@ pub(super) enum Question {
     /// Why a verb on a path is allowed or refused.
     #[command(after_help = help::WHY)]
     Why(WhyArgs),
+    #[command(flatten)]
+    Change(Deeds),
+}
+
+/// What changes files.
+#[derive(Debug, Subcommand)]
+pub(super) enum Deeds {
+    /// Make a file, or replace its content.
+    #[command(after_help = help::WRITE)]
+    Write(WriteArgs),
+    /// Replace texts in a file.
+    #[command(after_help = help::EDIT)]
+    Edit(EditArgs),
+    /// Make all changes of a patch, or none.
+    #[command(after_help = help::PATCH)]
+    Patch(PatchArgs),
+    /// Make directories.
+    #[command(after_help = help::MKDIR)]
+    Mkdir(MkdirArgs),
+    /// Give an object another name.
+    #[command(after_help = help::MOVE)]
+    Move(MoveArgs),
+    /// Remove files, links, or directories.
+    #[command(after_help = help::DELETE)]
+    Delete(DeleteArgs),
+    /// Set permission bits.
+    #[command(after_help = help::CHMOD)]
+    Chmod(ChmodArgs),
+    /// Make a symbolic link.
+    #[command(after_help = help::LINK)]
+    Link(LinkArgs),
 }
 
 #[derive(Debug, Args)]
@@ -78,6 +119,10 @@ pub(super) struct StatArgs {
 }
 
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags are bools to clap's derive; each says one thing more"
+)]
 pub(super) struct ReadArgs {
     /// Files to read.
     #[arg(required = true, value_name = "PATH")]
@@ -93,6 +138,9 @@ pub(super) struct ReadArgs {
     /// Say the blake3 digest of the whole file, and what --survey says.
     #[arg(long)]
     pub(super) digest: bool,
+    /// Say the version stamp, for --expect of a change.
+    #[arg(long)]
+    pub(super) stamp: bool,
 }
 
 #[derive(Debug, Args)]
@@ -241,7 +289,7 @@ pub(super) struct SearchArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct WhyArgs {
-    /// stat, read, list, glob or search.
+    /// stat, read, list, glob, search, write, edit, mkdir, move, delete, delete-tree, chmod or link.
     #[arg(value_parser = verb)]
     pub(super) verb: Verb,
     /// The object.
@@ -281,75 +329,6 @@ impl Cli {
     }
 }
 
-/// A number from 1 to what the protocol allows.
-fn from_1(most: u32) -> RangedI64ValueParser<u32> {
-    RangedI64ValueParser::new().range(1..=i64::from(most))
-}
-
-/// Lines of context that the protocol allows.
-fn context() -> RangedI64ValueParser<u8> {
-    RangedI64ValueParser::new().range(0..=i64::from(SEARCH_CONTEXT_MAX))
-}
-
-fn label(text: &str) -> Result<Label, String> {
-    Label::new(text).map_err(|error| error.to_string())
-}
-
-fn verb(text: &str) -> Result<Verb, String> {
-    Verb::named(text).ok_or_else(|| "one of stat, read, list, glob, search".to_owned())
-}
-
-fn cursor(text: &str) -> Result<Cursor, String> {
-    let bytes = crate::json::unhex(text).ok_or("not hexadecimal: copy it as it was printed")?;
-    Cursor::new(bytes).map_err(|error| error.to_string())
-}
-
-fn number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("`{text}` is no number"))
-}
-
-fn lines(text: &str) -> Result<Range, String> {
-    let (from, to) = text.split_once(':').unwrap_or((text, text));
-    let first = if from.is_empty() { 1 } else { number(from)? };
-    let last = if to.is_empty() { u64::MAX } else { number(to)? };
-    if first == 0 {
-        return Err("lines count from 1".to_owned());
-    }
-    let between = last
-        .checked_sub(first)
-        .ok_or("the last line comes before the first")?;
-    Ok(Range::Lines {
-        first,
-        count: between.saturating_add(1),
-    })
-}
-
-fn bytes(text: &str) -> Result<Range, String> {
-    let (offset, length) = text.split_once(':').unwrap_or((text, ""));
-    Ok(Range::Bytes {
-        offset: number(offset)?,
-        length: if length.is_empty() {
-            u64::MAX
-        } else {
-            number(length)?
-        },
-    })
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    let (digits, unit) = match text.strip_suffix(['k', 'K']) {
-        Some(digits) => (digits, 1024),
-        None => match text.strip_suffix(['m', 'M']) {
-            Some(digits) => (digits, 1024 * 1024),
-            None => (text, 1),
-        },
-    };
-    number(digits)?
-        .checked_mul(unit)
-        .filter(|size| *size <= SEARCH_FILE_BYTES_MAX)
-        .ok_or_else(|| format!("at most {} MiB", SEARCH_FILE_BYTES_MAX >> 20))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -368,28 +347,6 @@ mod tests {
     }
 
     #[test]
-    fn line_ranges_include_both_ends() {
-        let range = |first, count| Ok(Range::Lines { first, count });
-        assert_eq!(lines("10:20"), range(10, 11));
-        assert_eq!(lines("7"), range(7, 1));
-        assert_eq!(lines(":3"), range(1, 3));
-        assert_eq!(lines("4:"), range(4, u64::MAX - 3));
-        assert_eq!(lines("1:"), range(1, u64::MAX));
-        for bad in ["0:3", "5:4", "x", "1:y", "-1:2"] {
-            assert!(lines(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn sizes_have_units_and_an_upper_bound() {
-        assert_eq!(size("10"), Ok(10));
-        assert_eq!(size("2K"), Ok(2048));
-        assert_eq!(size("3m"), Ok(3 << 20));
-        assert!(size("1000M").is_err());
-        assert!(size("99999999999999999M").is_err());
-    }
-
-    #[test]
     fn two_ranges_are_wrong_usage() {
         let parse = |args: &[&str]| Cli::try_parse_from(args);
         assert!(parse(&["t", "read", "--head", "1", "--tail", "1", "a"]).is_err());
@@ -402,5 +359,11 @@ mod tests {
         assert!(parse(&["t", "list", "--limit", "0"]).is_err());
         assert!(parse(&["t", "search", "x", "-C", "51"]).is_err());
         assert!(parse(&["t", "search", "x", "--timeout", "121"]).is_err());
+        assert!(parse(&["t", "write", "a", "--create", "--expect", "1.2.3.4.5"]).is_err());
+        assert!(parse(&["t", "write", "a", "--replace", "1.2.3.4.5", "--mode", "600"]).is_ok());
+        assert!(parse(&["t", "delete", "a", "--dir", "--tree"]).is_err());
+        assert!(parse(&["t", "move", "a", "b", "--replace"]).is_ok());
+        assert!(parse(&["t", "chmod", "4755", "a"]).is_err());
+        assert!(parse(&["t", "edit", "a", "--old", "x", "--new", "y", "--count", "0"]).is_err());
     }
 }

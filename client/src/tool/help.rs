@@ -9,15 +9,23 @@ Examples:
   portcullis-tool list --depth 2              names, two levels deep
   portcullis-tool read src/main.rs            a file, byte for byte
   portcullis-tool search TODO src             lines that hold TODO
+  portcullis-tool write notes.txt < draft     make a file, or replace it
+  portcullis-tool edit a.rs --old 'foo(' --new 'bar('
+  portcullis-tool patch < fix.diff            all changes of a patch, or none
   portcullis-tool why read .env               which rule decides, and what would allow it
 
 Exit codes:
   0   done; for search: something was found
   1   not done; for search: nothing was found
   2   wrong usage
+  75  conflict: a file is not as expected, exists already, or does not hold the text; look again
   76  needs approval (kept for later)
   77  denied: a rule, a missing grant, or a path outside every root
   78  no session: PORTCULLIS_SOCKET_FD holds no session socket
+  79  uncertain: it is not known whether the change was made; look at the files
+
+A change is made whole or not at all, and says its receipt. Every error begins with whether anything
+was changed. With --dry-run (-n) the difference is shown and nothing is changed.
 
 What is cut or passed over is said on standard error, with its number and reason. With --json each
 line of standard output is one document, refusals too; the last one of a stream is its summary.";
@@ -31,7 +39,7 @@ Rules that hide are not listed: what they cover is absent.";
 
 pub(super) const STAT: &str = "\
 Examples:
-  portcullis-tool stat Cargo.toml src
+  portcullis-tool stat Cargo.toml src         with the stamp of this version, for --expect
   portcullis-tool stat --no-follow link       the link itself, and where it points
   portcullis-tool stat --json Cargo.toml      with inode, times and version stamp";
 
@@ -43,6 +51,7 @@ Examples:
   portcullis-tool read --head 5 a.log b.log         the first lines of each
   portcullis-tool read --tail 20 a.log              the last lines
   portcullis-tool read --bytes 4096:512 data.bin    512 bytes from offset 4096
+  portcullis-tool read --stamp a.txt                its version too (stderr), for --expect
   portcullis-tool read --survey --digest a.txt      lines, terminators, encoding, blake3 (stderr)
 
 Content is written as it is. Of several files each has a header line; a file that is refused does
@@ -81,10 +90,99 @@ The pattern is taken literally unless -e is given; a pattern that begins with `-
 Exit code 0 when something was found, 1 when nothing was. Files with zero bytes, large ones, and
 directories of version control are passed over and counted on standard error.";
 
+pub(super) const WRITE: &str = "\
+Examples:
+  portcullis-tool write notes.txt < draft.txt       make it, or replace whatever it holds
+  portcullis-tool write a.rs --from /tmp/new.rs     content from a file this program can open
+  portcullis-tool write a.rs --create < new.rs      only if there is nothing of that name
+  portcullis-tool write a.rs --expect STAMP < new   only if it is still the version you read
+  portcullis-tool write -p docs/api/index.md < x    make missing directories
+  portcullis-tool write run.sh --mode 755 < x       executable
+  portcullis-tool write -n a.rs < new.rs            show the difference, change nothing
+
+A replaced file keeps its mode, owner and attributes. STAMP is what `stat` and `read --stamp` show;
+when it is another by now, nothing is changed, and the exit code is 75.";
+
+pub(super) const EDIT: &str = "\
+Examples:
+  portcullis-tool edit a.rs --old 'foo()' --new 'bar()'
+  portcullis-tool edit a.rs --old x --new y --old 'f(1)' --new 'f(2)'    two places, together
+  portcullis-tool edit a.rs --old foo --new bar --count 3       exactly three times
+  portcullis-tool edit a.rs --old foo --new bar --all           every time, at least once
+  portcullis-tool edit a.rs --old $'one\ntwo\n' --new ''        lines removed
+  portcullis-tool edit a.rs --old-file before --new-file after  texts from files
+  portcullis-tool edit -n a.rs --old x --new y                  show the difference
+
+Texts are found byte for byte, in the file as it was before the edit, and an old text must occur
+exactly once unless --count or --all says otherwise. Everything else keeps its bytes.";
+
+pub(super) const PATCH: &str = "\
+Examples:
+  portcullis-tool patch < fix.diff                  a unified diff, as of `git diff` or `diff -u`
+  portcullis-tool patch -n fix.diff                 show what it would do
+  portcullis-tool patch <<'EOF'                     or like this
+  *** Begin Patch
+  *** Update File: src/a.rs
+  @@ fn main() {
+  -    foo();
+  +    bar();
+  *** Add File: notes.txt
+  +one line
+  *** End Patch
+  EOF
+
+All changes are made or none. Texts match byte for byte, context included; line numbers only say
+where to look first. A new file never replaces one, a move neither. Names are below the root, or as
+for every other command.";
+
+pub(super) const MKDIR: &str = "\
+Examples:
+  portcullis-tool mkdir src/bin
+  portcullis-tool mkdir -p docs/api/v2        with those on the way; no error when it is there
+  portcullis-tool mkdir a b c                 all of them or none";
+
+pub(super) const MOVE: &str = "\
+Examples:
+  portcullis-tool move a.rs b.rs              refused when b.rs exists
+  portcullis-tool move a.rs src/a.rs -p       make missing directories
+  portcullis-tool move new.rs a.rs --replace            replace a file or link
+  portcullis-tool move new.rs a.rs --replace=STAMP      only that version of it
+  portcullis-tool move -n old new             show what it would do
+
+The second name is the whole new name, not a directory to put it in. Links are moved as links, and
+both names are in one root.";
+
+pub(super) const DELETE: &str = "\
+Examples:
+  portcullis-tool delete a.txt b.txt          both or none
+  portcullis-tool delete --expect STAMP a.txt           only the version you read
+  portcullis-tool delete --dir empty          an empty directory
+  portcullis-tool delete --tree build         a directory with everything below it
+  portcullis-tool delete -n --tree build      show what it would do
+
+Links are removed as links. --tree needs a verb of its own, delete-tree (`whoami` lists yours).";
+
+pub(super) const CHMOD: &str = "\
+Examples:
+  portcullis-tool chmod 755 run.sh
+  portcullis-tool chmod 600 a b               both or none
+
+Bits are octal, at most 777: set-id bits are never set.";
+
+pub(super) const LINK: &str = "\
+Examples:
+  portcullis-tool link start.md docs/index.md        leads to docs/start.md
+  portcullis-tool link ../README.md docs/index.md    leads to the file above docs
+  portcullis-tool link -p v2 docs/api/latest         make missing directories
+
+The text is relative to the directory of the link and leads to a place below the root; `..` stands
+only at its beginning. A link never replaces anything.";
+
 pub(super) const WHY: &str = "\
 Examples:
   portcullis-tool why read .env               the rule that refuses it, by name
   portcullis-tool why list src                the grant that allows it
+  portcullis-tool why write src/a.rs          may I change it?
   portcullis-tool why search /etc/passwd      a path outside every root
 
 Nothing is opened for content. The exit code is 0 when there is an answer, whatever it is.";

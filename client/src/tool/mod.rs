@@ -3,6 +3,7 @@
 //! A library function, so that other crates can build the same executable under their own roof.
 
 mod args;
+mod change;
 mod find;
 mod help;
 mod look;
@@ -12,6 +13,9 @@ mod place;
 mod read;
 mod report;
 mod show;
+#[cfg(test)]
+mod tests;
+mod touched;
 mod walk;
 
 use crate::session::Session;
@@ -23,8 +27,8 @@ use report::{Outcome, Report};
 use std::process::ExitCode;
 
 /// Runs the command of this process's arguments, and gives its exit code: 0 done, 1 not done (or
-/// `search` found nothing), 2 wrong usage, 77 denied, 78 no session. 76 is kept for *needs
-/// approval*.
+/// `search` found nothing), 2 wrong usage, 75 conflict, 77 denied, 78 no session, 79 uncertain. 76
+/// is kept for *needs approval*.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -59,5 +63,13 @@ fn ask(question: &Question, place: &Place, session: &mut Session, report: &Repor
         Question::Glob(args) => walk::glob(args, place, session, report),
         Question::Search(args) => find::search(args, place, session, report),
         Question::Why(args) => look::why(args, place, session, report),
+        Question::Change(task) => {
+            let job = change::Job {
+                place,
+                session,
+                report,
+            };
+            job.run_task(task)
+        }
     }
 }

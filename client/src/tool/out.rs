@@ -25,7 +25,7 @@ impl Out {
         Self::to(io::stdout())
     }
 
-    fn to(target: impl Write + Send + 'static) -> Self {
+    pub(super) fn to(target: impl Write + Send + 'static) -> Self {
         let (chunks, receiver) = mpsc::channel();
         let writer = std::thread::spawn(move || write_all(&receiver, target));
         Self { chunks, writer }

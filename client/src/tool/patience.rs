@@ -3,7 +3,7 @@
 //! They are told to stop as their answers come in; until then a walk or a long read of ours is
 //! refused. It is refused before anything of it was shown, so it can be asked again whole.
 
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use portcullis_protocol::refusal::Code;
 use std::time::{Duration, Instant};
 
@@ -25,10 +25,9 @@ pub(super) fn patiently<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Res
     }
 }
 
+/// Only of a refusal: a change that was begun is never asked for again.
 fn is_full(error: &Error) -> bool {
-    error
-        .refusal()
-        .is_some_and(|refusal| refusal.code == Code::TooManyInFlight)
+    matches!(error.code(), ErrorCode::Refused(refusal) if refusal.code == Code::TooManyInFlight)
 }
 
 #[cfg(test)]

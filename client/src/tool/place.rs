@@ -37,12 +37,21 @@ impl Place {
 
     /// The selector of an argument.
     pub(super) fn selector(&self, path: &OsStr) -> Result<Selector, Error> {
-        let bad = || Error::invalid("escapes are \\xNN and \\\\: copy the name as it was shown");
-        let bytes = self.bytes(path).ok_or_else(bad)?;
+        let bytes = self.named(path)?;
         match &self.root {
             Some(root) => ask::selector_in(root.clone(), bytes),
             None => ask::selector(bytes),
         }
+    }
+
+    /// The root that is named, if one is.
+    pub(super) fn root(&self) -> Option<&Label> {
+        self.root.as_ref()
+    }
+
+    /// The bytes of an argument that is no path, written as paths are.
+    pub(super) fn named<'a>(&self, text: &'a OsStr) -> Result<Cow<'a, [u8]>, Error> {
+        self.bytes(text).ok_or_else(badly_written)
     }
 
     /// The bytes an argument names, if it is written well.
@@ -52,6 +61,10 @@ impl Place {
             Spelling::Escaped => path.to_str().and_then(unescape).map(Cow::Owned),
         }
     }
+}
+
+fn badly_written() -> Error {
+    Error::invalid("escapes are \\xNN and \\\\: copy the name as it was shown")
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::ask;
 use crate::error::Error;
 use crate::json;
 use crate::session::Session;
+use crate::stamp;
 use portcullis_protocol::session::{
     FinalNewline, Range, Read, ReadEnd, ReadTail, Rest, Steadiness, Survey, TextSurvey,
 };
@@ -143,8 +144,12 @@ impl Job<'_> {
         let mut numbers = Numbers::new(args, &read);
         let mut stream = session.read_stream(&read)?;
         while let Some((part, bytes)) = stream.next_part()? {
-            if part.head.is_some() {
+            if let Some(head) = &part.head {
                 header.put(&name, report)?;
+                if args.stamp {
+                    let version = stamp::show(&head.observation.stamp);
+                    report.note(&format!("{name}: stamp {version}"));
+                }
             }
             numbers.put(bytes, report)?;
             match part.tail {

@@ -3,10 +3,12 @@
 use super::out::{Gone, Out};
 use crate::error::{Error, ErrorCode, NoSession};
 use crate::json;
+use crate::stamp;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Completeness, Done, Statistics};
 use portcullis_protocol::view::Binding;
 use serde_json::Value;
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -96,11 +98,23 @@ impl Outcome {
 pub(super) struct Report {
     form: Form,
     out: Out,
+    deed: Cell<Deed>,
+}
+
+/// Whether this command has changed files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deed {
+    None,
+    Done,
 }
 
 impl Report {
     pub(super) fn new(form: Form, out: Out) -> Self {
-        Self { form, out }
+        Self {
+            form,
+            out,
+            deed: Cell::new(Deed::None),
+        }
     }
 
     pub(super) const fn form(&self) -> Form {
@@ -120,11 +134,21 @@ impl Report {
     /// Says that something failed.
     pub(super) fn error(&self, error: &Error) -> Outcome {
         match self.form {
-            Form::Text => say(&error.to_string()),
+            Form::Text => {
+                say(&error.to_string());
+                if let Some(now) = error.refusal().and_then(|it| it.current.as_deref()) {
+                    say(&format!("its stamp now: {}", stamp::show(now)));
+                }
+            }
             // Whoever does not read the output does not miss this either.
             Form::Json => drop(self.document("error", json::error(error))),
         }
         Outcome::of(error)
+    }
+
+    /// Remembers that files were changed: what follows cannot say otherwise.
+    pub(super) fn changed(&self) {
+        self.deed.set(Deed::Done);
     }
 
     /// Says something to a person that a program finds in the documents.
@@ -143,15 +167,22 @@ impl Report {
         }
     }
 
-    /// Waits for the output; a disk that is full is no success.
+    /// Waits for the output; a disk that is full is no success of a question, and no failure of
+    /// a change that is done.
     pub(super) fn finish(self, outcome: Outcome) -> Outcome {
-        match self.out.finish() {
-            Ok(()) => outcome,
-            Err(error) => {
+        match (self.out.finish(), self.deed.get()) {
+            (Ok(()), _) => outcome,
+            (Err(error), Deed::None) => {
                 say(&format!(
                     "nothing was changed: cannot write the answer: {error}"
                 ));
                 outcome.max(Outcome::NotDone)
+            }
+            (Err(error), Deed::Done) => {
+                say(&format!(
+                    "the change was made, as its receipt says: cannot write the answer: {error}"
+                ));
+                outcome
             }
         }
     }

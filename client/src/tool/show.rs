@@ -1,5 +1,6 @@
 //! Objects and times as lines for people.
 
+use crate::stamp;
 use portcullis_protocol::path::escape;
 use portcullis_protocol::view::{Binding, Kind, Timestamp};
 use std::fmt;
@@ -26,7 +27,7 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-/// The line of an object a request was bound to.
+/// The lines of an object a request was bound to: what it is, and its version.
 pub(super) fn bound(binding: &Binding) -> String {
     let seen = &binding.observation;
     let line = Line {
@@ -37,7 +38,7 @@ pub(super) fn bound(binding: &Binding) -> String {
         name: name(binding.path.as_kernel_bytes(), seen.kind),
         link: binding.link.as_ref().map(|link| link.as_slice()),
     };
-    format!("{line}\n")
+    format!("{line}\n{:<9} {}\n", "stamp", stamp::show(&seen.stamp))
 }
 
 /// A name, escaped; a directory's ends in a slash.

@@ -74,20 +74,27 @@ impl Bare {
         self.take(call, buffer);
     }
 
-    /// [`DEPTH`] small reads at once.
+    /// [`DEPTH`] small reads at once, as `Session` asks for many.
     pub fn pipelined(&mut self, buffer: &mut Buffer) {
+        let first = self.last + 1;
+        self.last += u32::try_from(DEPTH).unwrap();
+        let ids = (first..=self.last).map(RequestId);
         let (_, request) = self
             .requests
             .iter()
             .find(|(of, _)| *of == Call::Small)
             .unwrap();
-        let request = request.clone();
-        let all: Vec<_> = (0..DEPTH)
-            .map(|_| (self.fresh(), request.clone()))
-            .collect();
-        self.endpoint.send_many(&all).unwrap();
-        for _ in 0..DEPTH {
-            self.take(Call::Small, buffer);
+        self.endpoint
+            .send_many(ids.map(|id| (id, request)))
+            .unwrap();
+        for left in (0..DEPTH).rev() {
+            let packet = match left {
+                0 => self.endpoint.receive(buffer),
+                _ => self.endpoint.receive_of_many(buffer),
+            };
+            let (frame, _) = packet.unwrap().decode().unwrap();
+            assert_eq!(frame.content.len(), Call::Small.bytes());
+            assert!(matches!(frame.message, Reply::ReadPart(part) if part.more == More::Last));
         }
     }
 

@@ -1,8 +1,8 @@
 //! What a session costs beside what the kernel itself costs, as ratios of one run.
 //!
-//! Everything is measured in turns: each round measures every subject once, every other round in
-//! the opposite order, so that whatever else the machine does falls on all of them. What is shown
-//! is the median over the rounds of each round's median. `docs/PERFORMANCE.md` says what the
+//! Everything is measured in turns: each of many short rounds measures every subject once, in
+//! changing order, so that whatever else the machine does falls on all of them. A ratio is the
+//! median over the rounds of each round's own ratio. `docs/PERFORMANCE.md` says what the
 //! rows mean and how to read them.
 //!
 //! ```text
@@ -40,9 +40,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    if let Some(call) = options.spin {
+    if let Some(spin) = options.spin {
         pin::this_process(pin::cores().client);
-        Systems::start().spin(call);
+        Systems::start().spin(spin);
         return ExitCode::SUCCESS;
     }
     let report = measure(&options);

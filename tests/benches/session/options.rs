@@ -1,14 +1,14 @@
 //! The command line of the bench.
 
-use crate::subject::Call;
+use crate::subject::{Call, Spin};
 
 /// What was asked for.
 pub struct Options {
     pub quick: bool,
     pub json: bool,
     pub check: bool,
-    /// Repeat this call through one gate for some seconds, for a profiler; measure nothing.
-    pub spin: Option<Call>,
+    /// Repeat this through one gate for some seconds, for a profiler; measure nothing.
+    pub spin: Option<Spin>,
 }
 
 impl Options {
@@ -26,9 +26,12 @@ impl Options {
                 "--quick" => options.quick = true,
                 "--json" => options.json = true,
                 "--check" => options.check = true,
-                "--spin-stat" => options.spin = Some(Call::Stat),
-                "--spin-read" => options.spin = Some(Call::Small),
-                "--spin-large" => options.spin = Some(Call::Large),
+                "--spin-stat" => options.spin = Some(Spin::Call(Call::Stat)),
+                "--spin-read" => options.spin = Some(Spin::Call(Call::Small)),
+                "--spin-frame" => options.spin = Some(Spin::Call(Call::Frame)),
+                "--spin-large" => options.spin = Some(Spin::Call(Call::Large)),
+                "--spin-echo" => options.spin = Some(Spin::Echo),
+                "--spin-pipelined" => options.spin = Some(Spin::Pipelined),
                 other => {
                     return Err(format!(
                         "{other}: not known; --quick runs shorter, --json prints JSON, --check \
@@ -42,7 +45,7 @@ impl Options {
 
     /// Times everything is measured.
     pub fn rounds(&self) -> usize {
-        if self.quick { 5 } else { 15 }
+        if self.quick { 40 } else { 120 }
     }
 
     /// Sessions minted one after another.

@@ -5,11 +5,13 @@ use crate::calls;
 use crate::clock::median_of_batches;
 use crate::subject::{Cage, Call, Opening};
 use portcullis_gate::cage::{self, Subtree};
+use portcullis_protocol::limits::{CONTENT_BYTES_MAX, FRAME_BYTES_MAX};
 use portcullis_protocol::verb::VerbSet;
+use portcullis_transport::Buffer;
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, SocketFlags,
-    SocketType, recvmsg, sendmsg, socketpair,
+    AddressFamily, MMsgHdr, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags,
+    SocketFlags, SocketType, recvmsg, sendmsg, socketpair, sockopt,
 };
 use rustix::process::Pid;
 use std::io::{IoSlice, IoSliceMut};
@@ -19,6 +21,10 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 /// Bytes of the raw ping-pong.
 pub const PING_BYTES: usize = 64;
+/// First byte of a ping: no call has this number.
+const PING: u8 = 0xff;
+/// About what is before the content of a gate's answer, in bytes.
+const HEAD_BYTES: usize = 128;
 
 /// What another process of the bench does. Its socket is descriptor 0.
 #[derive(Clone, Copy)]
@@ -71,11 +77,34 @@ impl Role {
     }
 }
 
+/// Answers each packet: a ping with itself, an order to carry with as many packets and bytes as a
+/// gate's answer has.
 fn echo(socket: BorrowedFd<'_>) {
-    let mut buffer = [0; PING_BYTES];
-    while let Ok((n @ 1.., _)) = rustix::net::recv(socket, &mut buffer, RecvFlags::empty()) {
-        rustix::net::send(socket, &buffer[..n], SendFlags::NOSIGNAL).unwrap();
+    let mut order = [0; PING_BYTES];
+    let mut buffer = Buffer::new();
+    let room = buffer.room(FRAME_BYTES_MAX);
+    room.fill(1);
+    while let Ok((n @ 1.., _)) = rustix::net::recv(socket, &mut order, RecvFlags::empty()) {
+        match Call::ALL.get(usize::from(order[0])) {
+            None => {
+                rustix::net::send(socket, &order[..n], SendFlags::NOSIGNAL).unwrap();
+            }
+            Some(call) => {
+                for bytes in packets(*call) {
+                    rustix::net::send(socket, &room[..bytes], SendFlags::NOSIGNAL).unwrap();
+                }
+            }
+        }
     }
+}
+
+/// The packets of a gate's answer, in bytes.
+fn packets(call: Call) -> impl Iterator<Item = usize> {
+    let full = call.bytes() / CONTENT_BYTES_MAX;
+    let rest = call.bytes() % CONTENT_BYTES_MAX;
+    std::iter::repeat_n(CONTENT_BYTES_MAX, full)
+        .chain((rest > 0 || full == 0).then_some(rest))
+        .map(|content| HEAD_BYTES + content)
 }
 
 /// Each packet names a call and an opening; the answer is what it takes.
@@ -121,6 +150,10 @@ fn plain(socket: BorrowedFd<'_>, cage: Cage, root: &Path) {
     }
 }
 
+const fn carry(call: Call) -> [u8; PING_BYTES] {
+    [call as u8; PING_BYTES]
+}
+
 /// A process in a role, and the socket to it.
 pub struct Peer {
     socket: Option<OwnedFd>,
@@ -136,6 +169,10 @@ impl Peer {
             None,
         )
         .unwrap();
+        for socket in [&ours, &theirs] {
+            // As large as a session's, so that an answer of many packets is not throttled more.
+            sockopt::set_socket_send_buffer_size(socket, 4 * FRAME_BYTES_MAX).unwrap();
+        }
         let child = role
             .command()
             .arg(root)
@@ -158,10 +195,40 @@ impl Peer {
 
     /// Once there and back.
     pub fn ping(&self) {
-        let mut buffer = [7; PING_BYTES];
+        let mut buffer = [PING; PING_BYTES];
         rustix::net::send(self.socket(), &buffer, SendFlags::NOSIGNAL).unwrap();
         let (n, _) = rustix::net::recv(self.socket(), &mut buffer, RecvFlags::empty()).unwrap();
         assert_eq!(n, PING_BYTES);
+    }
+
+    /// The bytes of a call there and back, and nothing else.
+    pub fn carry(&self, call: Call, buffer: &mut Buffer) {
+        rustix::net::send(self.socket(), &carry(call), SendFlags::NOSIGNAL).unwrap();
+        self.take(call, buffer);
+    }
+
+    /// The same for many small reads, asked for in one system call.
+    pub fn carry_many(&self, many: usize, buffer: &mut Buffer) {
+        let order = carry(Call::Small);
+        let part = [IoSlice::new(&order)];
+        let mut none: Vec<_> = (0..many).map(|_| SendAncillaryBuffer::default()).collect();
+        let mut packets: Vec<_> = none
+            .iter_mut()
+            .map(|none| MMsgHdr::new(&part, none))
+            .collect();
+        let sent = rustix::net::sendmmsg(self.socket(), &mut packets, SendFlags::NOSIGNAL);
+        assert_eq!(sent.unwrap(), many);
+        for _ in 0..many {
+            self.take(Call::Small, buffer);
+        }
+    }
+
+    fn take(&self, call: Call, buffer: &mut Buffer) {
+        for bytes in packets(call) {
+            let room = buffer.room(FRAME_BYTES_MAX);
+            let (n, _) = rustix::net::recv(self.socket(), room, RecvFlags::empty()).unwrap();
+            assert_eq!(n, bytes);
+        }
     }
 
     /// Has it make plain calls; gives nanoseconds for one.

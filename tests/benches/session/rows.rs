@@ -36,6 +36,10 @@ pub fn report(measured: &Measured) -> Report {
             rows: usual(same),
         },
         Table {
+            name: "the floor: a bare socket carries the same bytes, a caged loop makes the calls",
+            rows: floor(measured),
+        },
+        Table {
             name: "what the cage adds to the plain system calls",
             rows: cage(measured),
         },
@@ -73,23 +77,22 @@ impl Judged {
 }
 
 fn echo(times: &Times, client: Client, judged: Judged) -> Row {
-    let (took, raw) = (times[&Subject::Echo(client)], times[&Subject::PingPong]);
+    let (took, raw) = (Subject::Echo(client), Subject::PingPong);
     Row {
         name: "echo of 64 B".to_owned(),
-        value: took / raw,
+        value: times.quotient([took], [raw]),
         unit: "",
         bound: judged.by(Bound::AtMost {
             goal: 1.10,
             limit: 1.25,
         }),
-        of: format!("{} / ping-pong {}", us(took), us(raw)),
+        of: format!("{} / ping-pong {}", us(times.of(took)), us(times.of(raw))),
     }
 }
 
 fn gate(times: &Times, client: Client, opening: Opening, call: Call, judged: Judged) -> Row {
-    let took = times[&Subject::Gate(client, opening, call)];
-    let raw = times[&Subject::PingPong];
-    let plain = times[&Subject::Plain(Cage::Open, opening, call)];
+    let took = Subject::Gate(client, opening, call);
+    let plain = Subject::Plain(Cage::Open, opening, call);
     let (goal, limit) = match call {
         Call::Stat | Call::Small => (1.05, 1.25),
         Call::Frame => (1.05, 1.5),
@@ -97,31 +100,79 @@ fn gate(times: &Times, client: Client, opening: Opening, call: Call, judged: Jud
     };
     Row {
         name: name(call, opening),
-        value: took / (raw + plain),
+        value: times.quotient([took], [Subject::PingPong, plain]),
         unit: "",
         bound: judged.by(Bound::AtMost { goal, limit }),
         of: format!(
             "{} / (ping-pong {} + plain calls {})",
-            us(took),
-            us(raw),
-            us(plain)
+            us(times.of(took)),
+            us(times.of(Subject::PingPong)),
+            us(times.of(plain))
         ),
     }
 }
 
 fn pipelined(times: &Times, client: Client, judged: Judged) -> Row {
-    let took = times[&Subject::Pipelined(client)];
-    let plain = times[&Subject::Plain(Cage::Open, Opening::Direct, Call::Small)];
+    let took = Subject::Pipelined(client);
+    let plain = Subject::Plain(Cage::Open, Opening::Direct, Call::Small);
     Row {
         name: "32 reads of 4 KiB at once, rate".to_owned(),
-        value: plain / took,
+        value: times.quotient([plain], [took]),
         unit: "",
         bound: judged.by(Bound::AtLeast {
             goal: 0.58,
             limit: 0.40,
         }),
-        of: format!("plain calls {} / {} for each", us(plain), us(took)),
+        of: format!(
+            "plain calls {} / {} for each",
+            us(times.of(plain)),
+            us(times.of(took))
+        ),
     }
+}
+
+/// What the rows of the first table would be if a gate did nothing but the caged system calls and
+/// carry the bytes: no user code can be better on this socket.
+fn floor(measured: &Measured) -> Vec<Row> {
+    let same = &measured.same;
+    let plain = |cage, opening, call| Subject::Plain(cage, opening, call);
+    let mut rows = Vec::new();
+    for call in Call::ALL {
+        for opening in measured.openings.iter().copied() {
+            let (open, caged) = (
+                plain(Cage::Open, opening, call),
+                plain(Cage::Closed, opening, call),
+            );
+            let carry = Subject::Carry(call);
+            rows.push(Row {
+                name: name(call, opening),
+                value: same.quotient([carry, caged], [Subject::PingPong, open]),
+                unit: "",
+                bound: Bound::Shown,
+                of: format!(
+                    "(bare socket {} + caged calls {}) / (ping-pong + plain calls)",
+                    us(same.of(carry)),
+                    us(same.of(caged))
+                ),
+            });
+        }
+    }
+    let (open, caged) = (
+        plain(Cage::Open, Opening::Direct, Call::Small),
+        plain(Cage::Closed, Opening::Direct, Call::Small),
+    );
+    rows.push(Row {
+        name: "32 reads of 4 KiB at once, rate".to_owned(),
+        value: same.quotient([open], [Subject::CarryMany, caged]),
+        unit: "",
+        bound: Bound::Shown,
+        of: format!(
+            "plain calls / (bare socket {} for each + caged calls {})",
+            us(same.of(Subject::CarryMany)),
+            us(same.of(caged))
+        ),
+    });
+    rows
 }
 
 fn absolute(measured: &Measured) -> Vec<Row> {
@@ -184,14 +235,15 @@ fn cage(measured: &Measured) -> Vec<Row> {
     let mut rows = Vec::new();
     for call in Call::ALL {
         for opening in measured.openings.iter().copied() {
-            let open = measured.same[&Subject::Plain(Cage::Open, opening, call)];
-            let closed = measured.same[&Subject::Plain(Cage::Closed, opening, call)];
+            let same = &measured.same;
+            let open = Subject::Plain(Cage::Open, opening, call);
+            let closed = Subject::Plain(Cage::Closed, opening, call);
             rows.push(Row {
                 name: name(call, opening),
-                value: closed / open,
+                value: same.quotient([closed], [open]),
                 unit: "",
                 bound: Bound::Shown,
-                of: format!("{} caged / {} not", us(closed), us(open)),
+                of: format!("{} caged / {} not", us(same.of(closed)), us(same.of(open))),
             });
         }
     }

@@ -44,11 +44,19 @@ impl Call {
     /// How often it is done in one round, and in how large batches.
     pub const fn times(self) -> (usize, usize) {
         match self {
-            Self::Stat | Self::Small => (1600, 16),
-            Self::Frame => (480, 8),
-            Self::Large => (60, 1),
+            Self::Stat | Self::Small => (208, 16),
+            Self::Frame => (72, 8),
+            Self::Large => (7, 1),
         }
     }
+}
+
+/// What is repeated for a profiler.
+#[derive(Debug, Clone, Copy)]
+pub enum Spin {
+    Echo,
+    Call(Call),
+    Pipelined,
 }
 
 /// Which client code speaks.
@@ -74,7 +82,11 @@ pub enum Cage {
 pub enum Subject {
     /// 64 bytes to another process and back, nothing else.
     PingPong,
-    /// The same through a gate.
+    /// The bytes of a call's answer in the packets of a gate, over a bare socket, nothing else.
+    Carry(Call),
+    /// The same for 32 small reads at once; for one of them.
+    CarryMany,
+    /// 64 bytes through a gate and back.
     Echo(Client),
     /// The system calls a gate makes for a call, in a loop of a process of their own.
     Plain(Cage, Opening, Call),
@@ -87,6 +99,8 @@ pub enum Subject {
 /// Everything of the first table.
 pub fn all(openings: &[Opening]) -> Vec<Subject> {
     let mut subjects = across(openings);
+    subjects.push(Subject::CarryMany);
+    subjects.extend(Call::ALL.map(Subject::Carry));
     subjects.push(Subject::Echo(Client::Session));
     subjects.push(Subject::Pipelined(Client::Session));
     for opening in openings.iter().copied() {

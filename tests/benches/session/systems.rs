@@ -4,7 +4,7 @@ use crate::clock::{median, median_of_batches};
 use crate::gate::{Bare, DEPTH, Usual, children};
 use crate::peer::{PING_BYTES, Peer, Role};
 use crate::pin::{self, Placement};
-use crate::subject::{Cage, Call, Client, Opening, Subject};
+use crate::subject::{Cage, Call, Client, Opening, Spin, Subject};
 use portcullis_client::{MintOrder, Session};
 use portcullis_protocol::authority::RootId;
 use portcullis_protocol::path::RelPath;
@@ -19,13 +19,35 @@ use std::time::{Duration, Instant};
 /// The owner of the root whose gate opens directly, when the bench runs as root.
 const ORDINARY: u32 = 1234;
 /// Echoes and pipelines in one round.
-const PINGS: usize = 3200;
-const PIPELINES: usize = 60;
+const PINGS: usize = 400;
+const PIPELINES: usize = 8;
 /// Long enough for a profile.
 const SPIN: Duration = Duration::from_secs(5);
 
-/// Nanoseconds for one operation of each subject.
-pub type Times = BTreeMap<Subject, f64>;
+/// Nanoseconds for one operation of each subject, in each round.
+pub struct Times(BTreeMap<Subject, Vec<f64>>);
+
+impl Times {
+    /// The median over the rounds.
+    pub fn of(&self, subject: Subject) -> f64 {
+        median(&mut self.0[&subject].clone())
+    }
+
+    /// The median over the rounds of each round's quotient of two sums. What the machine does
+    /// beside falls on both sums of one round.
+    pub fn quotient<const A: usize, const B: usize>(
+        &self,
+        above: [Subject; A],
+        below: [Subject; B],
+    ) -> f64 {
+        let rounds = self.0[&above[0]].len();
+        let sum = |of: &[Subject], round: usize| of.iter().map(|s| self.0[s][round]).sum::<f64>();
+        let mut quotients: Vec<f64> = (0..rounds)
+            .map(|round| sum(&above, round) / sum(&below, round))
+            .collect();
+        median(&mut quotients)
+    }
+}
 
 /// A world to mint in.
 pub struct Minting {
@@ -130,7 +152,9 @@ impl Systems {
         let mut times: BTreeMap<Subject, Vec<f64>> = BTreeMap::new();
         // The first round is only for caches, and is not counted.
         for round in 0..=rounds {
+            // Another neighbour before each, as far as that goes: other first, other direction.
             let mut turn: Vec<Subject> = subjects.to_vec();
+            turn.rotate_left(round * 5 % subjects.len());
             if round % 2 == 0 {
                 turn.reverse();
             }
@@ -141,18 +165,19 @@ impl Systems {
                 }
             }
         }
-        times
-            .into_iter()
-            .map(|(subject, mut took)| (subject, median(&mut took)))
-            .collect()
+        Times(times)
     }
 
-    /// Repeats a call through one gate for [`SPIN`].
-    pub fn spin(&mut self, call: Call) {
+    /// Repeats one thing through one gate for [`SPIN`].
+    pub fn spin(&mut self, spin: Spin) {
         let bare = self.bare.get_mut(&Opening::Direct).unwrap();
         let start = Instant::now();
         while start.elapsed() < SPIN {
-            bare.call(call, &mut self.buffer);
+            match spin {
+                Spin::Echo => bare.echo(&[7; PING_BYTES], &mut self.buffer),
+                Spin::Call(call) => bare.call(call, &mut self.buffer),
+                Spin::Pipelined => bare.pipelined(&mut self.buffer),
+            }
         }
     }
 
@@ -169,6 +194,13 @@ impl Systems {
         } = self;
         match subject {
             Subject::PingPong => median_of_batches(PINGS, 16, || echo.ping()),
+            Subject::Carry(call) => {
+                let (times, batch) = call.times();
+                median_of_batches(times, batch, || echo.carry(call, buffer))
+            }
+            Subject::CarryMany => {
+                median_of_batches(PIPELINES, 1, || echo.carry_many(DEPTH, buffer)) / DEPTH as f64
+            }
             Subject::Echo(Client::Raw) => {
                 let bare = bare.get_mut(&Opening::Direct).unwrap();
                 median_of_batches(PINGS, 16, || bare.echo(&content, buffer))

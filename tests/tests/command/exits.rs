@@ -70,7 +70,7 @@ fn what_cannot_be_asked_for_is_125_and_nothing_runs() {
 fn a_broker_that_is_no_gate_is_125_and_nothing_runs() {
     let place = Place::new();
     for gate in ["/usr/bin/true", "/bin/cat", "repo/README.md"] {
-        let options = ["--workspace", "repo", "--gate", gate];
+        let options = ["--workspace", "repo", "--embedded", "--gate", gate];
         let said = Said::of(&mut place.worker(&options, &["echo", "ran"]));
         assert_eq!((said.code, said.out.as_str()), (125, ""), "{said:?}");
         assert!(said.err.contains("nothing"), "{said:?}");

@@ -1,6 +1,7 @@
 //! The commands as people and programs use them: real executables, in a directory of their own
 //! under their own names, started from a shell.
 
+mod broker;
 mod completions;
 mod doctor;
 mod exits;

@@ -1,6 +1,8 @@
 //! A directory to repo in, executables to run, and what they said.
 
+use portcullis_client::Control;
 use portcullis_tests::own;
+use rustix::process::{Pid, Signal};
 use std::fmt;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt as _;
@@ -64,7 +66,9 @@ impl Place {
             directory: temporary(),
             installed: Installed::shared(),
         };
-        std::fs::create_dir(place.at("tmp")).unwrap();
+        for own in ["tmp", "runtime", "state"] {
+            std::fs::create_dir(place.at(own)).unwrap();
+        }
         place.write("repo/README.md", "# title\nsecond line\nthird line\n");
         place.write("repo/src/main.rs", "fn main() {\n    needle();\n}\n");
         place.write("repo/src/lib.rs", "pub fn needle() {}\n");
@@ -97,6 +101,9 @@ impl Place {
         command.current_dir(self.directory.path());
         // So that nothing is left behind by those that are killed.
         command.env("TMPDIR", self.at("tmp"));
+        // So that no broker and no records but those of this place are met.
+        command.env("XDG_RUNTIME_DIR", self.at("runtime"));
+        command.env("XDG_STATE_HOME", self.at("state"));
         command.stdin(Stdio::null());
         command
     }
@@ -117,6 +124,18 @@ impl Place {
     pub(crate) fn script(&self, options: &[&str], script: &str) -> Said {
         let options = [&["--workspace", "repo"], options].concat();
         Said::of(&mut self.worker(&options, &["bash", "-c", script]))
+    }
+}
+
+impl Drop for Place {
+    /// The broker that a run started ends with the place.
+    fn drop(&mut self) {
+        let runtime = self.at("runtime/portcullis");
+        if let Ok(Some(control)) = Control::attach(Some(&runtime))
+            && let Some(process) = control.peer_process().and_then(Pid::from_raw)
+        {
+            rustix::process::kill_process(process, Signal::INT).ok();
+        }
     }
 }
 

@@ -15,8 +15,16 @@ fn what_is_allowed_names_the_object_and_the_grant() {
     assert_eq!(
         said.out,
         "allowed: read `src/../README.md`\n  object: /workspace/README.md (file)\n  by: the grant \
-         of stat, read, list, glob, search on /workspace\n"
+         of every verb on /workspace\n"
     );
+    let said = place.portcullis(&["why", "read", "README.md", "--read", "repo"]);
+    assert!(
+        said.out
+            .ends_with("the grant of stat, read, list, glob, search on /repo\n"),
+        "{said:?}"
+    );
+    let said = place.portcullis(&["why", "write", "README.md", "--read", "repo"]);
+    assert_eq!(said.code, 77, "{said:?}");
 }
 
 #[test]

@@ -68,6 +68,8 @@ fn the_environment_is_what_was_named() {
         run.env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("TMPDIR", place.at("tmp"))
+            .env("XDG_RUNTIME_DIR", place.at("runtime"))
+            .env("XDG_STATE_HOME", place.at("state"))
             .env("LANG", "C.UTF-8")
             .env("SECRET_TOKEN", "a=b c")
             .env("LD_PRELOAD", "")
@@ -118,6 +120,8 @@ fn only_the_standard_descriptors_and_the_session_are_open() {
         .args(run.get_args())
         .current_dir(place.at("."))
         .env("TMPDIR", place.at("tmp"))
+        .env("XDG_RUNTIME_DIR", place.at("runtime"))
+        .env("XDG_STATE_HOME", place.at("state"))
         .stdin(std::process::Stdio::null());
     let said = Said::of(&mut bash);
     let (open, session) = said.out.trim_end().split_once(" session ").unwrap();

@@ -212,7 +212,10 @@ fn row_72_no_answer_brings_a_descriptor() {
                 | Reply::Stat(_)
                 | Reply::Done(_)
                 | Reply::Why(_)
-                | Reply::Pong(_) => break,
+                | Reply::Pong(_)
+                | Reply::Planned(_)
+                | Reply::Changed(_)
+                | Reply::Uploaded(_) => break,
                 Reply::Closing(closing) => panic!("{request:?}: {closing:?}"),
             }
         }

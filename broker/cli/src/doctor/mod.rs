@@ -1,6 +1,7 @@
 //! `portcullis doctor`: what this host can enforce, found out by trying.
 
 mod host;
+mod places;
 mod trial;
 
 use crate::args::{DoctorArguments, Form};
@@ -50,6 +51,7 @@ impl State {
 /// Looks, tries, and says.
 pub(crate) fn doctor(arguments: &DoctorArguments) -> ExitCode {
     let mut rows = host::rows();
+    rows.extend(places::rows());
     rows.push(trial::session(arguments.gate.as_deref()));
     rows.push(trial::worker());
     let whole = rows.iter().all(|row| match row.state {

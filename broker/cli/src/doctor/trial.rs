@@ -1,7 +1,7 @@
 //! The proof: a real session on a directory of its own, and a real worker.
 
 use super::{Row, State};
-use crate::reach::{Broker, ReachError};
+use crate::broker::Broker;
 use crate::worker::{self, LaunchError, OWN_EXECUTABLE, PrivateDirectory, Report, Worker};
 use portcullis_client::{MintOrder, ask};
 use portcullis_protocol::authority::Scope;
@@ -40,7 +40,7 @@ pub(super) fn session(gate: Option<&Path>) -> Row {
 fn try_session(gate: Option<&Path>) -> Result<CageReport, String> {
     let words = |error: &dyn std::fmt::Display| error.to_string();
     let directory = PrivateDirectory::new().map_err(|e| words(&e))?;
-    let mut broker = Broker::start(gate).map_err(|e: ReachError| words(&e))?;
+    let mut broker = Broker::to_ask(gate).map_err(|e| words(&e))?;
     let label = Label::new("doctor").map_err(|e| words(&e))?;
     let root = broker
         .control

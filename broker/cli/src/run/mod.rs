@@ -1,16 +1,19 @@
 //! `portcullis run`: one command, one session, one summary.
 
 mod boundaries;
+mod record;
 mod signals;
 mod summary;
 
 use crate::args::{Ending, RunArguments};
-use crate::reach::{Broker, Ground, Hiding, ReachError, require_roots};
+use crate::broker::Broker;
+use crate::reach::{Ground, Hiding, ReachError, require_roots};
 use crate::say;
 use crate::worker::{self, Ended, LaunchError, NOT_CONFINED, Running, Worker};
 use portcullis_client::Session;
 use portcullis_protocol::control::{Minted, Over};
 use portcullis_protocol::path::escape;
+use record::Record;
 use rustix::net::Shutdown;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -92,7 +95,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
     require_roots(&arguments.reach)?;
     // Before any thread exists, so that all of them leave these signals to the one that waits.
     signals::block()?;
-    let mut broker = Broker::start(arguments.reach.gate.as_deref())?;
+    let mut broker = Broker::seated(arguments.seat.choice()).map_err(ReachError::from)?;
     let ground = Ground::seal(&mut broker, &arguments.reach)?;
     let (minted, session) = ground.mint(&mut broker, "portcullis run", Hiding::Hidden)?;
     let socket = socket_of(session)?;
@@ -101,6 +104,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
     let shown = arguments.command.clone();
     let (tool, mut troubles) = tool(arguments.tool);
     troubles.extend(unset(&arguments.env));
+    troubles.extend(broker.remark().map(str::to_owned));
     let running = worker::launch(Worker {
         command: arguments.command,
         environment: arguments.env,
@@ -116,6 +120,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
     } = wait(running)?;
     troubles.extend(more);
     let over = end(&mut broker, &minted, &kept, &mut troubles);
+    let record = Record::of(&mut broker, minted.run);
     Ok(Summary {
         command: shown,
         code,
@@ -125,6 +130,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
         minted,
         report,
         over,
+        record,
         troubles,
     })
 }

@@ -1,9 +1,11 @@
 //! What a run says at its end: what was done, what was changed, what was refused and by which rule.
 
 use super::boundaries;
+use super::record::Record;
 use crate::args::Ending;
 use crate::reach::SealedRoot;
 use crate::say;
+use crate::words::{bytes, counted};
 use crate::worker::Report;
 use portcullis_protocol::control::{Minted, Over, OverCause};
 use portcullis_protocol::ledger::{CageReport, RefusalNote, Tally};
@@ -29,6 +31,7 @@ pub(super) struct Summary {
     pub(super) minted: Minted,
     pub(super) report: Report,
     pub(super) over: Option<Over>,
+    pub(super) record: Record,
     pub(super) troubles: Vec<String>,
 }
 
@@ -48,7 +51,11 @@ impl Summary {
     pub(super) fn print(&self, ending: Ending) {
         match ending {
             // Something that did not work is not a summary.
-            Ending::Quiet => self.print_lines(&self.troubles),
+            Ending::Quiet => {
+                let mut lines = self.record.doubts();
+                lines.extend(self.troubles.iter().cloned());
+                self.print_lines(&lines);
+            }
             // A line of its own, also when the command did not end its last one.
             Ending::Json => say::err(format_args!("\n{}", self.json())),
             Ending::Summary => self.print_lines(&self.lines()),
@@ -95,12 +102,15 @@ impl Summary {
     }
 
     fn lines(&self) -> Vec<String> {
+        let changed = self.record.headline();
         let mut lines = vec![match self.tally() {
-            Some(tally) => format!("nothing was changed; {}", done(&tally)),
-            None => "nothing was changed; how much was read is not known, because the session \
-                     ended before it could be told"
-                .to_owned(),
+            Some(tally) => format!("{changed}; {}", done(&tally)),
+            None => format!(
+                "{changed}; how much was read is not known, because the session ended before it \
+                 could be told"
+            ),
         }];
+        lines.extend(self.record.lines());
         for refused in self.refusals() {
             lines.push(refusal_line(&refused));
         }
@@ -176,7 +186,8 @@ impl Summary {
             "version": 1,
             "command": self.command.iter().map(|c| escape(c.as_bytes())).collect::<Vec<_>>(),
             "exit_code": self.code,
-            "changed": "unchanged",
+            "changed": self.record.changed(),
+            "changes": self.record.json(),
             "session": self.minted.session.0,
             "ended": self.over.as_ref().map(|over| cause_name(over.cause)),
             "note": self.over.as_ref().and_then(|o| o.note.as_ref()).map(ToString::to_string),
@@ -203,12 +214,14 @@ fn done(tally: &Tally) -> String {
         .stats
         .saturating_add(tally.reads)
         .saturating_add(tally.lists)
-        .saturating_add(tally.searches);
+        .saturating_add(tally.searches)
+        .saturating_add(tally.changes);
     let parts = [
         (tally.stats, "stat"),
         (tally.reads, "read"),
         (tally.lists, "list"),
         (tally.searches, "search"),
+        (tally.changes, "change"),
         // So that the parts are the whole.
         (tally.requests.saturating_sub(of_files), "other"),
     ];
@@ -228,21 +241,6 @@ fn done(tally: &Tally) -> String {
         bytes(tally.bytes),
         tally.refused
     )
-}
-
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// Whole units, rounded down to a tenth.
-fn bytes(count: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    for (unit, name) in UNITS {
-        if count >= unit {
-            return format!("{}.{} {name}", count / unit, (count % unit) * 10 / unit);
-        }
-    }
-    counted(count, "byte")
 }
 
 /// The words of a refusal are the protocol's own, but for its remedy: that is told to workers, and
@@ -318,6 +316,7 @@ fn tally_json(tally: &Tally) -> Value {
         "reads": tally.reads,
         "lists": tally.lists,
         "searches": tally.searches,
+        "changes": tally.changes,
         "refused": tally.refused,
         "bytes": tally.bytes,
     })
@@ -327,6 +326,7 @@ fn root_json(root: &SealedRoot) -> Value {
     json!({
         "id": root.sealed.root.0,
         "label": root.label.as_str(),
+        "verbs": root.verbs.iter().map(|verb| verb.name()).collect::<Vec<_>>(),
         "given": escape(root.given.as_os_str().as_bytes()),
         "location": escape(root.location().as_os_str().as_bytes()),
     })

@@ -44,6 +44,23 @@ pub(crate) fn close_on_exec_from(first: u32) -> Result<(), Errno> {
     result(done).map(drop)
 }
 
+/// Closes every descriptor from `first` on. Only in a process that has opened none of those yet
+/// and starts nothing before: those it closes were inherited.
+pub(crate) fn close_from(first: u32) -> Result<(), Errno> {
+    // SAFETY: the call takes numbers only. Every descriptor of this process that a value owns was
+    // opened by it; called first thing, before it opens one, this closes none of those. No safe
+    // call exists: std and rustix have no `close_range`.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            libc::c_long::from(first),
+            libc::c_long::from(u32::MAX),
+            0 as libc::c_long,
+        )
+    };
+    result(done).map(drop)
+}
+
 /// Signals from 1 to 64 that can have a disposition.
 fn signals() -> impl Iterator<Item = libc::c_int> {
     (1..=64).filter(|n| ![libc::SIGKILL, libc::SIGSTOP, 32, 33].contains(n))

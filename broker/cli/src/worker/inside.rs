@@ -18,8 +18,10 @@ use std::process::{Command, ExitCode};
 /// The environment variable with the number of the session's descriptor.
 pub(super) const SOCKET_VARIABLE: &str = "PORTCULLIS_SOCKET_FD";
 
-/// Most descriptors a worker may have open.
-const DESCRIPTORS: u64 = 65_536;
+/// Most descriptors a worker may have open. Fewer than a gate, which has fewer than the warden:
+/// what a user has waiting in sockets is counted together, against the limit of who sends more, so
+/// that a worker which sends all it may cannot keep the others from sending theirs.
+const DESCRIPTORS: u64 = portcullis_protocol::limits::WORKER_DESCRIPTORS;
 
 /// Confines this process and executes the command. Returns only when that failed; the launcher
 /// has been told why.

@@ -20,6 +20,7 @@ pub(crate) fn act() {
         ["truncate", path] => sys::truncate(path),
         ["remove", path] => std::fs::remove_file(path),
         ["stat", path] => Path::new(path).symlink_metadata().map(drop),
+        ["packet", path] => packet(path),
         ["connect", path] => std::os::unix::net::UnixStream::connect(path).map(drop),
         ["descriptors", allowed] => sys::only_open(allowed),
         ["environment", name] => present(name),
@@ -33,6 +34,13 @@ pub(crate) fn act() {
         Ok(()) => 0,
         Err(error) => error.raw_os_error().unwrap_or(251),
     });
+}
+
+/// Connects to a socket of packets, as a runtime does to its broker.
+fn packet(path: &str) -> std::io::Result<()> {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::SEQPACKET, None)?;
+    Ok(rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?)
 }
 
 /// Succeeds when the variable is there: an attempt to see it.

@@ -9,6 +9,7 @@ mod attack;
 mod sys;
 
 use portcullis_cli::worker::{self, LaunchError, Report, Worker};
+use portcullis_client::place::{RuntimeDirectory, WARDEN_LOCK};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use std::ffi::OsString;
 use std::fs::File;
@@ -244,6 +245,29 @@ fn local_services_and_networks_are_out_of_reach() {
         0,
         "pairs of its own are harmless"
     );
+}
+
+/// With it a worker could give itself any authority.
+#[test]
+fn the_control_socket_of_the_broker_is_out_of_reach() {
+    let home = Home::new("control");
+    let runtime = home.0.join("runtime");
+    let place = RuntimeDirectory::open(Some(&runtime)).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(1);
+    let lock = place.lock(WARDEN_LOCK, deadline).unwrap();
+    let _listening = place.listen(&lock).unwrap();
+    let socket = place.socket_path();
+    let socket = socket.to_str().unwrap();
+    refuses(EPERM, &["packet", socket]);
+    refuses(EACCES, &["list", runtime.to_str().unwrap()]);
+    refuses(EACCES, &["create", runtime.join("x").to_str().unwrap()]);
+}
+
+/// What a worker has waiting in sockets counts for all processes of its user.
+#[test]
+fn a_worker_may_have_fewer_descriptors_than_a_gate() {
+    let script = "test \"$(ulimit -n)\" -le 256 && test \"$(ulimit -Hn)\" -le 256";
+    assert_eq!(shell(script), 0);
 }
 
 #[test]

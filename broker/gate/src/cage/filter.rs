@@ -3,7 +3,7 @@
 //! Of the calls that open by name only `openat2` is here. Hot calls carry no argument checks, so
 //! that the kernel decides them from a bitmap.
 
-use super::{CageError, Effects};
+use super::{CageError, Effects, tree};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition,
     SeccompFilter, SeccompRule, TargetArch,
@@ -24,6 +24,7 @@ const FREE: &[libc::c_long] = &[
     // the session and the ledger
     libc::SYS_recvmsg,
     libc::SYS_sendmsg,
+    libc::SYS_sendto, // what `sendmsg` can, and no more
     libc::SYS_shutdown,
     // memory
     libc::SYS_munmap,
@@ -90,7 +91,9 @@ const THREAD: u64 = (libc::CLONE_VM
 /// Loads the filter for this thread and all it starts; gives the digest of its program.
 pub(super) fn apply(effects: Effects) -> Result<[u8; 32], CageError> {
     let failed = |error: &dyn std::fmt::Display| CageError::Filter(error.to_string());
-    let allow = allow_list(effects).map_err(|e| failed(&e))?;
+    let listed = allow_list(List::Conditional, effects).map_err(|e| failed(&e))?;
+    let allow =
+        tree::before(&listed, &free(effects)).ok_or_else(|| failed(&"no place for the tree"))?;
     let no_clone3 = no_clone3().map_err(|e| failed(&e))?;
     let mut digest = blake3::Hasher::new();
     for program in [&no_clone3, &allow] {
@@ -120,13 +123,51 @@ fn no_clone3() -> Result<BpfProgram, seccompiler::BackendError> {
     .try_into()
 }
 
-fn allow_list(effects: Effects) -> Result<BpfProgram, seccompiler::BackendError> {
+/// The calls with any arguments.
+fn free_calls(effects: Effects) -> impl Iterator<Item = &'static libc::c_long> {
     let further = match effects {
         Effects::None => &[],
         Effects::Some => EFFECTS,
     };
-    let free = FREE.iter().chain(further);
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = free.map(|call| (*call, Vec::new())).collect();
+    FREE.iter().chain(further)
+}
+
+/// Their numbers: none is negative.
+fn free(effects: Effects) -> Vec<u32> {
+    free_calls(effects)
+        .filter_map(|call| u32::try_from(*call).ok())
+        .collect()
+}
+
+/// The whole list as one filter, and the same with the tree; for its tests.
+#[cfg(test)]
+pub(super) fn both(effects: Effects) -> (BpfProgram, BpfProgram) {
+    let conditional = allow_list(List::Conditional, effects).unwrap();
+    (
+        allow_list(List::Whole, effects).unwrap(),
+        tree::before(&conditional, &free(effects)).unwrap(),
+    )
+}
+
+/// Which calls are judged one after the other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum List {
+    /// Those whose arguments are judged.
+    Conditional,
+    /// What is allowed with any arguments as well.
+    #[cfg(test)]
+    Whole,
+}
+
+/// Allows what is listed; everything else is `EPERM`.
+fn allow_list(list: List, effects: Effects) -> Result<BpfProgram, seccompiler::BackendError> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = match list {
+        List::Conditional => BTreeMap::new(),
+        #[cfg(test)]
+        List::Whole => free_calls(effects)
+            .map(|call| (*call, Vec::new()))
+            .collect(),
+    };
     let only = |conditions: Vec<SeccompCondition>| SeccompRule::new(conditions);
     let equal = |n: u8, value: u64| SeccompCondition::new(n, Len::Dword, Op::Eq, value);
     let lacks = |n: u8, mask: libc::c_int| {

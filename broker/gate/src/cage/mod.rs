@@ -5,6 +5,7 @@
 
 mod filter;
 mod landlock;
+mod tree;
 
 use crate::sys;
 use crate::sys::open::Purpose;

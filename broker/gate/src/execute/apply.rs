@@ -5,7 +5,6 @@ mod clean;
 mod place;
 mod undo;
 
-use crate::bind::observation;
 use crate::confirm::{Confirmed, weaker};
 use crate::errors::code_of;
 use crate::ledger::{Begun, Ledger};
@@ -45,7 +44,8 @@ impl Name {
 
     /// Which object has the name.
     fn object(&self) -> Result<ObjectId, Errno> {
-        self.observe().map(|now| observation(&now).stamp.object())
+        self.observe()
+            .map(|now| open::recorded(&now).stamp.object())
     }
 
     fn observe(&self) -> Result<Statx, Errno> {
@@ -278,7 +278,7 @@ fn seen(step: &Step) -> Vec<Touched> {
 
 /// An object at a name; with its digest when it is one that was planned with.
 fn known(now: &Statx, touched: &Touched) -> PathState {
-    let is = observation(now);
+    let is = open::recorded(now);
     let digest = [touched.before, touched.after]
         .iter()
         .find_map(|state| match state {
@@ -293,7 +293,7 @@ fn known(now: &Statx, touched: &Touched) -> PathState {
 
 /// The state of what was just seen.
 fn state(now: &Statx, digest: Option<portcullis_protocol::view::Digest>) -> PathState {
-    let is = observation(now);
+    let is = open::recorded(now);
     PathState::Present(Present {
         kind: is.kind,
         mode: is.mode,

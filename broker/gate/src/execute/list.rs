@@ -1,7 +1,7 @@
 //! list: names below a directory, and the frames that carry entries.
 
 use super::walk::{Flow, Met, Visitor, Walked, walk};
-use crate::bind::{Bound, observation};
+use crate::bind::Bound;
 use crate::outlet::{Gone, Outlet};
 use crate::policy::Judgement;
 use crate::session::Session;
@@ -220,7 +220,7 @@ fn detail(walk: &mut Walked<'_>, met: &Met<'_>) -> Option<EntryDetail> {
     }
     let looked = walk.root_fd().and_then(|root| {
         let object = open::below(root, met.path, Purpose::LookAtLink)?;
-        let observed = observation(&open::observe(&object)?);
+        let observed = open::observation(&object)?;
         let link = match observed.kind {
             Kind::Link => Some(open::link_text(object.as_fd())?),
             Kind::File

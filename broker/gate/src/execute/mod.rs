@@ -17,7 +17,9 @@ pub(crate) use search::search;
 use crate::bind::Bound;
 use crate::session::Session;
 use portcullis_protocol::authority::{DenialTarget, Effect};
-use portcullis_protocol::bounded::Few;
+use portcullis_protocol::bounded::{Bytes, Few};
+use portcullis_protocol::limits::PATTERN_BYTES_MAX;
+use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
     DenialView, GrantView, Identity, Limits, Reply, RootView, Verdict,
@@ -52,10 +54,7 @@ pub(crate) fn whoami(session: &Session) -> Result<Reply, Refusal> {
         .map(|denial| DenialView {
             rule: denial.rule.clone(),
             verbs: denial.verbs,
-            pattern: match &denial.target {
-                DenialTarget::Pattern { pattern, .. } => Some(pattern.clone()),
-                DenialTarget::Object { .. } => None,
-            },
+            pattern: shown_pattern(session, &denial.target),
         })
         .collect();
     Ok(Reply::Whoami(Identity {
@@ -68,6 +67,22 @@ pub(crate) fn whoami(session: &Session) -> Result<Reply, Refusal> {
         denials: Few::new(denials).map_err(too_many)?,
         limits: Limits { ..session.limits },
     }))
+}
+
+/// The pattern of a denial, for its worker. One that is tied to a place above or beside every root
+/// is not shown: it would tell where on the host something is.
+fn shown_pattern(session: &Session, target: &DenialTarget) -> Option<Bytes<PATTERN_BYTES_MAX>> {
+    let roots = &session.authority.parts().roots;
+    match target {
+        DenialTarget::Pattern { anchor, pattern } => {
+            let within = |place: &RelPath| {
+                let mut roots = roots.iter();
+                roots.any(|root| place.below(&root.location).is_some())
+            };
+            anchor.as_ref().is_none_or(within).then(|| pattern.clone())
+        }
+        DenialTarget::Object { .. } => None,
+    }
 }
 
 /// What a request of this verb would have met. The same stages decided it that decide a request,

@@ -2,7 +2,7 @@
 
 mod span;
 
-use crate::bind::{Bound, observation};
+use crate::bind::Bound;
 use crate::outlet::{Gone, Outlet};
 use crate::sys::{file, open};
 use portcullis_protocol::limits::SCAN_BYTES_MAX;
@@ -148,25 +148,35 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    fn send(&mut self, offset: u64, content: &[u8], tail: Option<ReadTail>) -> Result<(), Gone> {
-        let more = if tail.is_some() {
-            self.more
-        } else {
-            More::Follows
-        };
-        let part = ReadPart {
-            file: self.file,
-            offset,
-            head: self.head.take(),
-            tail,
-            more,
-        };
-        self.outlet.send(&Reply::ReadPart(part), content)
+    /// Sends the first `len` bytes of `room`, which are at `offset` of the file.
+    fn send(
+        &mut self,
+        offset: u64,
+        room: &mut Buffer,
+        len: usize,
+        tail: Option<ReadTail>,
+    ) -> Result<(), Gone> {
+        let part = self.part(offset, tail);
+        self.outlet.send_room(&part, room, len)
     }
 
     fn refused(&mut self, refusal: Refusal) -> Result<(), Gone> {
         self.outlet.note(&refusal);
-        self.send(0, &[], Some(ReadTail::Refused(refusal)))
+        let part = self.part(0, Some(ReadTail::Refused(refusal)));
+        self.outlet.send(&part, &[])
+    }
+
+    fn part(&mut self, offset: u64, tail: Option<ReadTail>) -> Reply {
+        Reply::ReadPart(ReadPart {
+            file: self.file,
+            offset,
+            head: self.head.take(),
+            more: match tail {
+                Some(_) => self.more,
+                None => More::Follows,
+            },
+            tail,
+        })
     }
 }
 
@@ -229,15 +239,15 @@ fn send_span(
         let piece = fit(room, until.saturating_sub(at));
         let wanted = piece.len();
         let n = file::read_at(bound.object(), piece, at).map_err(Broken::Errno)?;
-        let content = piece.get(..n).unwrap_or_default();
         let next = at.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
         if n == wanted && next < until {
-            parts.send(at, content, None).map_err(|Gone| Broken::Gone)?;
+            parts.send(at, room, n, None).map_err(|Gone| Broken::Gone)?;
             at = next;
             continue;
         }
-        let after = open::observe(bound.object()).map_err(Broken::Errno)?;
-        let after = observation(&after).stamp;
+        let after = open::observation(bound.object())
+            .map_err(Broken::Errno)?
+            .stamp;
         let steady = after == bound.observation().stamp;
         let rest = match span.rest {
             Rest::CutAtScanLimit => Rest::CutAtScanLimit,
@@ -257,7 +267,7 @@ fn send_span(
             },
         };
         return parts
-            .send(at, content, Some(ReadTail::Read(end)))
+            .send(at, room, n, Some(ReadTail::Read(end)))
             .map_err(|Gone| Broken::Gone);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::glob::Patterns;
 use super::walk::{Flow, Interrupt, Met, Visitor, Walked, walk};
-use crate::bind::{Bound, observation};
+use crate::bind::Bound;
 use crate::outlet::{Gone, Outlet};
 use crate::resolve::open_judged;
 use crate::session::Session;
@@ -239,7 +239,6 @@ impl Hunt<'_> {
                 return Ok(Flow::Past);
             }
         };
-        let observed = observation(&observed);
         // What the directory called a file may be something else by now.
         if observed.kind != Kind::File {
             walk.statistics.changed += 1;

@@ -8,7 +8,7 @@ mod visit;
 
 pub(super) use visit::{Flow, Interrupt, Met, Visitor, Walked};
 
-use crate::bind::{Bound, observation};
+use crate::bind::Bound;
 use crate::outlet::Gone;
 use crate::policy::{Judgement, Place};
 use crate::sys::directory::{self, Fetch};
@@ -278,9 +278,9 @@ fn meet<'a>(walked: &mut Walked<'a>, level: &Level, waiting: &Waiting) -> Option
         let looked = walked
             .root_fd()
             .and_then(|root| open::below(root, &path, Purpose::LookAtLink))
-            .and_then(open::observe);
+            .and_then(open::observation);
         match looked {
-            Ok(observed) => kind = observation(&observed).kind,
+            Ok(observed) => kind = observed.kind,
             Err(errno) => {
                 walked.count(errno);
                 return None;
@@ -306,7 +306,7 @@ fn read_names(
     let wanted = std::mem::replace(&mut level.rest, Rest::None);
     let room = NAMES_MAX.saturating_sub(held).max(NAMES_MIN);
     let directory = open::below(walked.root_fd()?, &level.path, Purpose::Entries)?;
-    level.device = observation(&open::observe(&directory)?).stamp.device;
+    level.device = open::observation(&directory)?.stamp.device;
     if walked
         .session
         .sole_device(walked.root)

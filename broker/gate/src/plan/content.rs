@@ -1,7 +1,6 @@
 //! New content: written into a file without a name, in the directory where it is to have one.
 
 use super::SharedDirectory;
-use crate::bind::observation;
 use crate::resolve::Held;
 use crate::sys::directory::{self, Fetch};
 use crate::sys::open::Purpose;
@@ -88,11 +87,12 @@ pub(crate) fn dress(
 ) -> Result<Present, Unstaged> {
     let is = open::observe(made)?;
     if let Some(like) = like {
-        if like.owner.0 != is.stx_uid {
+        let (user, group) = open::owner(like.fd())?;
+        if user != is.stx_uid {
             return Err(Unstaged::Unkept("it belongs to another user"));
         }
-        if like.owner.1 != is.stx_gid {
-            meta::set_group(made, like.owner.1).map_err(|errno| match errno {
+        if group != is.stx_gid {
+            meta::set_group(made, group).map_err(|errno| match errno {
                 Errno::PERM | Errno::INVAL => Unstaged::Unkept("its group cannot be given"),
                 errno => Unstaged::Kernel(errno),
             })?;
@@ -100,14 +100,14 @@ pub(crate) fn dress(
         copy_attributes(like.fd(), made)?;
     }
     let wanted = mode.or(like.map(|like| like.observation.mode & 0o777));
-    let now = observation(&is);
+    let now = open::recorded(&is);
     // A group or an access list changes the bits, so that they are set last.
     if let Some(wanted) = wanted
         && (like.is_some() || wanted != now.mode)
     {
         meta::set_file_mode(made, wanted)?;
     }
-    let now = observation(&open::observe(made)?);
+    let now = open::recorded(&open::observe(made)?);
     Ok(Present {
         kind: Kind::File,
         mode: now.mode,

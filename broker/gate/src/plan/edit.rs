@@ -124,23 +124,34 @@ fn anywhere(n: usize, old: &[u8], wanted: &[u8]) -> Result<Vec<usize>, Miss> {
     Ok(memmem::find_iter(old, wanted).collect())
 }
 
-/// The one place at or after `from` where whole lines are `wanted`.
+/// The one place at or after `from`, which begins a line, where whole lines are `wanted`. Linear in
+/// the file, whatever is looked for: at most two searches.
 fn once(n: usize, old: &[u8], from: usize, wanted: &[u8]) -> Result<Vec<usize>, Miss> {
-    let rest = old.get(from..).unwrap_or_default();
-    let mut found = Vec::new();
-    let mut at = 0;
-    // One step at a time: blocks that overlap themselves count as often as they fit.
-    while let Some(next) = rest.get(at..).and_then(|r| memmem::find(r, wanted)) {
-        let start = from + at + next;
-        if fits(old, start, wanted) {
-            found.push(start);
-        }
-        at += next + 1;
+    if !wanted.ends_with(b"\n") {
+        // Without a newline it can only be the end of the file.
+        let start = old.len().checked_sub(wanted.len());
+        return match start.filter(|start| *start >= from && fits(old, *start, wanted)) {
+            Some(start) => Ok(vec![start]),
+            None => Err(often(n, 0, "expected 1, at the end of the file")),
+        };
     }
-    if found.len() == 1 {
-        Ok(found)
+    let line = [b"\n", wanted].concat();
+    let finder = memmem::Finder::new(&line);
+    let next = |after: usize| {
+        let found = old.get(after..).and_then(|rest| finder.find(rest));
+        found.map(|at| after + at + 1)
+    };
+    let first = if from == 0 && old.starts_with(wanted) {
+        Some(0)
     } else {
-        Err(often(n, found.len(), "expected 1"))
+        next(from.saturating_sub(1))
+    };
+    let Some(first) = first else {
+        return Err(often(n, 0, "expected 1"));
+    };
+    match next(first) {
+        None => Ok(vec![first]),
+        Some(_) => Err(miss(n, "it occurs more than once, expected 1")),
     }
 }
 
@@ -228,6 +239,10 @@ mod tests {
         assert!(run("x\na\nx\n", "x\n", "y\n", at(2)).is_err());
         assert_eq!(run("a\n", "", "b\n", at(2)).unwrap(), "a\nb\n");
         assert_eq!(run("", "", "b\n", at(1)).unwrap(), "b\n");
+        let overlapping = run("a\na\na\n", "a\na\n", "b\n", at(9)).unwrap_err();
+        assert!(overlapping.note.contains("more than once"));
+        let behind = run("ba\na\na\n", "a\na\n", "b\n", at(9)).unwrap();
+        assert_eq!(behind, "ba\nb\n");
         // Without a newline only the end of the file will do.
         assert!(run("foobar\n", "foo", "x", at(1)).is_err());
         assert_eq!(run("a\nfoo", "foo", "x\n", at(2)).unwrap(), "a\nx\n");

@@ -32,36 +32,34 @@ pub(super) struct Patterns {
     name_globs: Vec<LazyGlob>,
     /// Globs of a whole path from `/`.
     path_globs: Vec<LazyGlob>,
-    /// First bytes of what is in `names` and `paths`, and of what is in `extensions`: most names
-    /// of a tree are told apart by it without being hashed.
-    first: FirstBytes,
-    first_of_extensions: FirstBytes,
+    /// Marks of what is in `names` and `paths`, and of what is in `extensions`: most names of a
+    /// tree are told apart by it without being hashed.
+    marks: Marks,
+    marks_of_extensions: Marks,
 }
 
-/// A set of first bytes.
+/// A set of marks: of 256, each stands for many names, and a name that is in has its mark in.
 #[derive(Debug, Default)]
-struct FirstBytes([u64; 4]);
+struct Marks([u64; 4]);
 
-impl FirstBytes {
-    fn add(&mut self, bytes: &[u8]) {
-        if let Some((word, bit)) = Self::place(bytes)
-            && let Some(word) = self.0.get_mut(word)
-        {
+impl Marks {
+    fn add(&mut self, name: &[u8]) {
+        let (word, bit) = Self::place(name);
+        if let Some(word) = self.0.get_mut(word) {
             *word |= bit;
         }
     }
 
-    fn may_have(&self, bytes: &[u8]) -> bool {
-        match Self::place(bytes) {
-            Some((word, bit)) => self.0.get(word).is_some_and(|word| word & bit != 0),
-            None => true,
-        }
+    fn may_have(&self, name: &[u8]) -> bool {
+        let (word, bit) = Self::place(name);
+        self.0.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// None for the empty string, which is never told apart.
-    fn place(bytes: &[u8]) -> Option<(usize, u64)> {
-        let first = *bytes.first()?;
-        Some((usize::from(first / 64), 1 << (first % 64)))
+    /// Of the first and last byte and the length, which tell most names apart.
+    fn place(name: &[u8]) -> (usize, u64) {
+        let byte = |byte: Option<&u8>| usize::from(byte.copied().unwrap_or(0));
+        let mark = byte(name.first()) ^ (byte(name.last()) << 2) ^ (name.len() << 4);
+        ((mark >> 6) & 3, 1 << (mark & 63))
     }
 }
 
@@ -113,7 +111,7 @@ impl Patterns {
         let slash = bytes.contains(&b'/');
         match anchor.map(|anchor| fold(anchor.as_bytes()).into_owned()) {
             None if !slash && plain => {
-                self.first.add(&bytes);
+                self.marks.add(&bytes);
                 self.names.entry(bytes).or_default().push(denial);
             }
             None if !slash => self.add_name_glob(denial, &bytes)?,
@@ -136,7 +134,7 @@ impl Patterns {
         if let [b'*', b'.', extension @ ..] = bytes
             && !extension.iter().any(|b| META.contains(b) || *b == b'.')
         {
-            self.first_of_extensions.add(extension);
+            self.marks_of_extensions.add(extension);
             self.extensions
                 .entry(extension.to_vec())
                 .or_default()
@@ -158,7 +156,7 @@ impl Patterns {
             .next()
             .unwrap_or_default()
             .to_vec();
-        self.first.add(&last);
+        self.marks.add(&last);
         self.paths.entry(last).or_default().push(WholePath {
             denial,
             begins,
@@ -168,7 +166,7 @@ impl Patterns {
 
     /// Adds to `hits` the denials whose pattern matches the object `name` at `path`, both folded.
     pub(super) fn find(&self, name: &[u8], path: &[u8], hits: &mut Vec<usize>) {
-        if self.first.may_have(name) {
+        if self.marks.may_have(name) {
             if let Some(found) = self.names.get(name) {
                 hits.extend_from_slice(found);
             }
@@ -178,7 +176,7 @@ impl Patterns {
         }
         if let Some(dot) = memchr::memrchr(b'.', name)
             && let Some(extension) = name.get(dot + 1..)
-            && self.first_of_extensions.may_have(extension)
+            && self.marks_of_extensions.may_have(extension)
             && let Some(found) = self.extensions.get(extension)
         {
             hits.extend_from_slice(found);

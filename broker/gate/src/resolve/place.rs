@@ -4,7 +4,6 @@
 use super::canonical::canonical;
 use super::{Asked, Stop, code_of_name, open_judged, plain};
 use crate::admit::{Admitted, AdmittedParts};
-use crate::bind::observation;
 use crate::policy::Judgement;
 use crate::session::Session;
 use crate::sys::open::{self, Purpose};
@@ -14,7 +13,6 @@ use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::Links;
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Kind, ObjectId, Observation, RootIndex};
-use rustix::fs::Statx;
 use rustix::io::Errno;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
@@ -43,7 +41,6 @@ pub(crate) struct Directory {
 pub(crate) struct Held {
     pub(crate) fd: OwnedFd,
     pub(crate) observation: Observation,
-    pub(crate) owner: (u32, u32),
 }
 
 /// Holding one means: the grants and denials of `path` allow the verb, `directory` is the nearest
@@ -120,10 +117,10 @@ fn pin(
         None
     } else {
         match open_target(asked, &path) {
-            Ok((_, observed)) if is_link(&observed) && links == Links::Follow => {
+            Ok((_, observed)) if observed.kind == Kind::Link && links == Links::Follow => {
                 return Err(Stop::Link);
             }
-            Ok((fd, observed)) => Some(held(fd, &observed)),
+            Ok((fd, observation)) => Some(Held { fd, observation }),
             Err(Errno::NOENT) if allowed != Missing::Refused => None,
             Err(errno) => return Err(asked.stop_at(&path, errno)),
         }
@@ -143,7 +140,7 @@ fn pin(
 
 /// Opens what a change is about: for reading where its content is compared or recorded, as far as
 /// that can be; else to hold it.
-fn open_target(asked: &Asked<'_>, path: &RelPath) -> Result<(OwnedFd, Statx), Errno> {
+fn open_target(asked: &Asked<'_>, path: &RelPath) -> Result<(OwnedFd, Observation), Errno> {
     let (session, root) = (asked.session, asked.root);
     match asked.parts.verb {
         Verb::Write | Verb::Edit | Verb::Move | Verb::Delete => {
@@ -202,8 +199,7 @@ fn directory(
     path: &RelPath,
 ) -> Result<Directory, Errno> {
     let fd = open::below(root_fd, path, Purpose::Look)?;
-    let observed = open::observe(&fd)?;
-    let observation = observation(&observed);
+    let observation = open::observation(&fd)?;
     if observation.kind != Kind::Directory {
         return Err(Errno::NOTDIR);
     }
@@ -229,18 +225,6 @@ pub(crate) fn look_again(
 ) -> Result<Directory, Errno> {
     let root_fd = session.root(root).ok_or(Errno::BADF)?;
     directory(session, root_fd, root, path)
-}
-
-fn held(fd: OwnedFd, observed: &Statx) -> Held {
-    Held {
-        fd,
-        observation: observation(observed),
-        owner: (observed.stx_uid, observed.stx_gid),
-    }
-}
-
-fn is_link(observed: &Statx) -> bool {
-    observation(observed).kind == Kind::Link
 }
 
 /// What must be true of the object itself, whatever is done with it.

@@ -1,8 +1,12 @@
 //! Opening below a root: one `openat2`, always with the same four resolve flags.
 
+use super::directory::kind;
 use super::fault::point;
 use portcullis_protocol::path::RelPath;
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
+use portcullis_protocol::view::{Observation, Stamp, Timestamp};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, StatxTimestamp,
+};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -73,6 +77,7 @@ pub fn below(root: BorrowedFd<'_>, path: &RelPath, purpose: Purpose) -> Result<O
 }
 
 /// What the kernel says of an open object.
+#[inline]
 pub fn observe(object: impl AsFd) -> Result<Statx, Errno> {
     point(|| {
         rustix::fs::statx(
@@ -82,6 +87,11 @@ pub fn observe(object: impl AsFd) -> Result<Statx, Errno> {
             StatxFlags::BASIC_STATS.union(StatxFlags::BTIME),
         )
     })
+}
+
+/// The user and group an open object belongs to.
+pub fn owner(object: impl AsFd) -> Result<(u32, u32), Errno> {
+    observe(object).map(|statx| (statx.stx_uid, statx.stx_gid))
 }
 
 /// What the kernel says of whatever has a name in a held directory; a link is the object. It
@@ -97,6 +107,39 @@ pub fn observe_name(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Statx, Err
             StatxFlags::BASIC_STATS.union(StatxFlags::BTIME),
         )
     })
+}
+
+/// The same as our record. Made at once where it is seen, because what the kernel says is 256
+/// bytes, too many to hand on by value.
+#[inline]
+pub fn observation(object: impl AsFd) -> Result<Observation, Errno> {
+    observe(object).map(|statx| recorded(&statx))
+}
+
+/// Our record of what the kernel said.
+pub fn recorded(statx: &Statx) -> Observation {
+    let born =
+        (statx.stx_mask & StatxFlags::BTIME.bits() != 0).then(|| timestamp(&statx.stx_btime));
+    Observation {
+        kind: kind(FileType::from_raw_mode(statx.stx_mode.into())),
+        mode: statx.stx_mode & 0o7777,
+        links: statx.stx_nlink,
+        modified: timestamp(&statx.stx_mtime),
+        stamp: Stamp {
+            device: rustix::fs::makedev(statx.stx_dev_major, statx.stx_dev_minor),
+            inode: statx.stx_ino,
+            changed: timestamp(&statx.stx_ctime),
+            born,
+            size: statx.stx_size,
+        },
+    }
+}
+
+fn timestamp(time: &StatxTimestamp) -> Timestamp {
+    Timestamp {
+        seconds: time.tv_sec,
+        nanos: time.tv_nsec,
+    }
 }
 
 /// The text of a link that was opened as a link.

@@ -1,10 +1,12 @@
 //! How an effect ended, by what is there: a table of cases.
 
 use super::*;
-use portcullis_protocol::bounded::Bytes;
+use portcullis_protocol::authority::{Denial, DenialTarget, Effect};
+use portcullis_protocol::bounded::{Bytes, Text};
 use portcullis_protocol::ledger::{Step, Temporary};
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::verb::Verb;
+use portcullis_protocol::refusal::Rule;
+use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::{Digest, Kind, ObjectId, RootIndex, Stamp, Timestamp};
 
 const GONE: PathState = PathState::Absent;
@@ -45,7 +47,7 @@ fn step(name: &str, before: PathState, after: PathState) -> Step {
             device: 1,
             inode: 9,
         },
-        name: Bytes::new(name).unwrap(),
+        name: Bytes::cut(name.as_bytes()),
         touched: Touched {
             verb: Verb::Write,
             root: RootIndex(0),
@@ -182,4 +184,61 @@ fn an_end_that_is_too_long_with_versions_is_told_without_them() {
     assert_eq!(end.outcome, Outcome::Uncertain);
     assert_eq!(end.touched.as_slice()[0].after, GONE);
     assert_eq!(end.touched.as_slice()[1].after, planned(1));
+}
+
+#[test]
+fn what_an_observer_is_told_fits_a_frame() {
+    let dir = crate::testing::TempDir::new();
+    let root = crate::testing::sealed(1, dir.path());
+    let grant = |prefix: &str| Grant {
+        root: RootIndex(0),
+        prefix: RelPath::parse(prefix.as_bytes()).unwrap(),
+        verbs: VerbSet::ALL,
+    };
+    let denials = (0..300).map(|n| Denial {
+        rule: Rule {
+            name: Text::new(format!("rule {n}")).unwrap(),
+            reason: Text::new("r".repeat(250)).unwrap(),
+        },
+        verbs: VerbSet::ALL,
+        target: DenialTarget::Object {
+            device: 1,
+            inode: n,
+        },
+        effect: Effect::Deny,
+    });
+    let authority = Authority::seal(Parts {
+        request: Text::default(),
+        owner: Text::default(),
+        roots: vec![root.root().clone()],
+        grants: vec![grant("n"), grant("unused")],
+        denials: denials.collect(),
+        expires_ms: None,
+    })
+    .unwrap();
+    let steps = |count: usize| {
+        let name = |n| format!("n/{n}{}", "x".repeat(200));
+        let each = |n| Step {
+            name: Bytes::new("x").unwrap(),
+            ..step(&name(n), GONE, planned(1))
+        };
+        Intent {
+            steps: Few::new((0..count).map(each).collect()).unwrap(),
+            request: Digest([7; 32]),
+        }
+    };
+    assert_eq!(
+        narrow_to_fit(&authority, &steps(1)),
+        None,
+        "it fits as it is"
+    );
+    let large = steps(250);
+    assert!(encoded(&authority) + encoded(&large) > BODY_BYTES_MAX);
+    let narrow = narrow_to_fit(&authority, &large).unwrap();
+    assert!(encoded(&narrow) + encoded(&large) <= BODY_BYTES_MAX);
+    let parts = narrow.parts();
+    assert_eq!(
+        (&parts.roots, &parts.grants),
+        (&authority.parts().roots, &vec![grant("n")])
+    );
 }

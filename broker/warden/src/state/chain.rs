@@ -93,10 +93,11 @@ fn link_after(before: &[u8], body: &[u8]) -> Digest {
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
+    let digit = |n: u8| char::from_digit(u32::from(n), 16).unwrap_or('0');
     let mut text = String::with_capacity(2 * bytes.len());
     for byte in bytes {
-        // Writing to a string does not fail.
-        write!(text, "{byte:02x}").unwrap_or_default();
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
     }
     text
 }

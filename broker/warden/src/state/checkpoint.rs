@@ -7,8 +7,9 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Commits between two checkpoints: some megabytes of log.
-const EVERY: u32 = 1000;
+/// Commits between two checkpoints: some tens of megabytes of log. The first commit after one waits
+/// for the disk, so that they are rare.
+const EVERY: u32 = 4000;
 
 #[derive(Debug)]
 pub(super) struct Checkpoints {

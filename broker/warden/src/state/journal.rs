@@ -1,16 +1,18 @@
 //! What a warden writes: runs, sessions, intents and receipts. Each call is one transaction.
 
-use super::chain::{self, Body, Head, Identity, encode, hex, unhex};
+mod receipt;
+
+use super::chain::{self, Head, Identity, encode, hex, unhex};
 use super::checkpoint::Checkpoints;
 use super::reserve::Reserve;
 use super::{DATABASE, StateError, count, now_ms, sql};
 use portcullis_protocol::authority::Authority;
 use portcullis_protocol::bounded::Few;
-use portcullis_protocol::control::{RunId, Witness};
-use portcullis_protocol::ledger::{Begin, Finish, Intent, ReceiptId, TreeLock};
+use portcullis_protocol::control::RunId;
+use portcullis_protocol::ledger::{Begin, Intent, TreeLock};
 use portcullis_protocol::limits::ROOTS_MAX;
 use portcullis_protocol::path::Label;
-use portcullis_protocol::session::{Incarnation, Outcome, SessionId};
+use portcullis_protocol::session::{Incarnation, SessionId};
 use portcullis_protocol::view::Digest;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use std::collections::HashMap;
@@ -20,9 +22,9 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SessionRow(i64);
 
-/// An intent that has no receipt yet.
+/// An intent that has no receipt yet: the one of its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct IntentId(i64);
+pub(crate) struct IntentId(SessionRow);
 
 /// A session that begins.
 #[derive(Debug)]
@@ -55,7 +57,8 @@ pub(super) struct Journal {
     checkpoints: Checkpoints,
     /// Sessions that are not over.
     sessions: HashMap<SessionRow, Session>,
-    intents: HashMap<IntentId, Open>,
+    /// Effects that are begun.
+    open: u64,
     /// The receipt that was written last.
     last: u64,
 }
@@ -68,11 +71,11 @@ struct Session {
     roots: Few<Label, ROOTS_MAX>,
     receipts: u64,
     head: Digest,
+    open: Option<Open>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Open {
-    session: SessionRow,
     began_ms: u64,
     request: Digest,
 }
@@ -105,31 +108,26 @@ impl Journal {
         };
         let mut reserve = Reserve::open(directory).map_err(files)?;
         reserve.keep(1).map_err(files)?;
-        let last = database
-            .query_row(
-                "SELECT seq FROM sqlite_sequence WHERE name = 'receipts'",
-                (),
-                |row| row.get(0),
-            )
-            .optional()?;
+        let last = database.query_row("SELECT max(last) FROM sessions", (), |row| {
+            row.get::<_, Option<i64>>(0)
+        })?;
         let mut journal = Self {
             checkpoints: Checkpoints::start(&directory.join(DATABASE))?,
             database,
             reserve,
             sessions: HashMap::new(),
-            intents: HashMap::new(),
+            open: 0,
             last: last.map_or(0, count),
         };
         journal.load_sessions()?;
-        journal.load_intents()?;
         Ok(journal)
     }
 
     /// Sessions that a warden left behind.
     fn load_sessions(&mut self) -> Result<(), StateError> {
         let mut all = self.database.prepare(
-            "SELECT id, incarnation, session, run, roots, receipts, head
-             FROM sessions WHERE ended_ms IS NULL",
+            "SELECT id, incarnation, session, run, roots, done + failed + uncertain, head,
+             intent_ms, intent FROM sessions WHERE ended_ms IS NULL",
         )?;
         let mut rows = all.query(())?;
         while let Some(row) = rows.next()? {
@@ -140,26 +138,10 @@ impl Journal {
                 roots: chain::text_labels(&row.get::<_, String>(4)?)?,
                 receipts: count(row.get(5)?),
                 head: Digest(unhex(&row.get::<_, String>(6)?)?),
+                open: opened(row.get(7)?, row.get(8)?)?,
             };
+            self.open += u64::from(session.open.is_some());
             self.sessions.insert(SessionRow(row.get(0)?), session);
-        }
-        Ok(())
-    }
-
-    fn load_intents(&mut self) -> Result<(), StateError> {
-        let mut all = self
-            .database
-            .prepare("SELECT id, session, began_ms, body FROM intents")?;
-        let mut rows = all.query(())?;
-        while let Some(row) = rows.next()? {
-            let body: Vec<u8> = row.get(3)?;
-            let (_, intent): Kept = chain::decode(&body)?;
-            let open = Open {
-                session: SessionRow(row.get(1)?),
-                began_ms: count(row.get(2)?),
-                request: intent.request,
-            };
-            self.intents.insert(IntentId(row.get(0)?), open);
         }
         Ok(())
     }
@@ -228,6 +210,7 @@ impl Journal {
             roots: identity.roots,
             receipts: 0,
             head,
+            open: None,
         };
         self.sessions.insert(row, session);
         Ok(row)
@@ -276,139 +259,54 @@ impl Journal {
     }
 
     pub(super) fn end_left_sessions(&mut self) -> Result<(), StateError> {
-        let mut left: Vec<SessionRow> = self.sessions.keys().copied().collect();
-        left.retain(|row| self.intents.values().all(|open| open.session != *row));
+        let settled = self.sessions.iter().filter(|(_, s)| s.open.is_none());
+        let mut left: Vec<SessionRow> = settled.map(|(row, _)| *row).collect();
         left.sort_unstable_by_key(|row| row.0);
         left.into_iter().try_for_each(|row| self.end_session(row))
     }
 
     pub(super) fn begin(&mut self, row: SessionRow, begin: &Begin) -> Result<IntentId, StateError> {
-        let effects = u64::try_from(self.intents.len() + 1).unwrap_or(u64::MAX);
         self.reserve
-            .keep(effects)
+            .keep(self.open + 1)
             .map_err(|source| StateError::Files {
                 path: DATABASE.into(),
                 what: "room for the receipt",
                 source,
             })?;
+        let session = self.sessions.get_mut(&row).ok_or_else(no_session)?;
+        if session.open.is_some() {
+            return Err(StateError::Damaged("an effect of it is open".to_owned()));
+        }
         let body = encode(&(tree_number(begin.tree), &begin.intent))?;
         let open = Open {
-            session: row,
             began_ms: now_ms(),
             request: begin.intent.request,
         };
         self.database
-            .prepare_cached("INSERT INTO intents (session, began_ms, body) VALUES (?1, ?2, ?3)")?
+            .prepare_cached("UPDATE sessions SET intent_ms = ?2, intent = ?3 WHERE id = ?1")?
             .execute((row.0, sql(open.began_ms), body))?;
-        let id = IntentId(self.database.last_insert_rowid());
-        self.intents.insert(id, open);
+        session.open = Some(open);
+        self.open += 1;
         self.checkpoints.committed();
-        Ok(id)
+        Ok(IntentId(row))
     }
 
     /// The trees stay held as they are; see [`Kept`].
     pub(super) fn amend(&mut self, id: IntentId, intent: &Intent) -> Result<(), StateError> {
+        let IntentId(row) = id;
+        let session = self.sessions.get_mut(&row).ok_or_else(no_session)?;
+        let open = session.open.as_mut().ok_or_else(no_intent)?;
         let old: Vec<u8> = self
             .database
-            .prepare_cached("SELECT body FROM intents WHERE id = ?1")?
-            .query_row((id.0,), |row| row.get(0))?;
+            .prepare_cached("SELECT intent FROM sessions WHERE id = ?1")?
+            .query_row((row.0,), |row| row.get(0))?;
         let (tree, _): Kept = chain::decode(&old)?;
         self.database
-            .prepare_cached("UPDATE intents SET body = ?2 WHERE id = ?1")?
-            .execute((id.0, encode(&(tree, intent))?))?;
-        if let Some(open) = self.intents.get_mut(&id) {
-            open.request = intent.request;
-        }
+            .prepare_cached("UPDATE sessions SET intent = ?2 WHERE id = ?1")?
+            .execute((row.0, encode(&(tree, intent))?))?;
+        open.request = intent.request;
         self.checkpoints.committed();
         Ok(())
-    }
-
-    pub(super) fn finish(
-        &mut self,
-        id: IntentId,
-        end: &Finish,
-        diff: &[u8],
-        witness: Witness,
-    ) -> Result<ReceiptId, StateError> {
-        match self.write_receipt(id, end, diff, witness) {
-            Err(StateError::Database(error)) if is_full(&error) => {
-                self.reserve.release().map_err(|source| StateError::Files {
-                    path: DATABASE.into(),
-                    what: "room kept for receipts",
-                    source,
-                })?;
-                self.write_receipt(id, end, diff, witness)
-            }
-            other => other,
-        }
-    }
-
-    fn write_receipt(
-        &mut self,
-        id: IntentId,
-        end: &Finish,
-        diff: &[u8],
-        witness: Witness,
-    ) -> Result<ReceiptId, StateError> {
-        let open = *self
-            .intents
-            .get(&id)
-            .ok_or_else(|| StateError::Damaged("no such intent is open".to_owned()))?;
-        let session = self.session(open.session)?;
-        let number = self.last + 1;
-        let at_ms = now_ms();
-        let kept = u32::try_from(diff.len()).unwrap_or(u32::MAX);
-        let body = encode(&Body {
-            number,
-            incarnation: session.incarnation,
-            session: session.number,
-            run: session.run,
-            began_ms: open.began_ms,
-            at_ms,
-            witness,
-            request: open.request,
-            end: end.clone(),
-            diff: (kept, chain::digest(diff)),
-        })?;
-        let link = chain::link(session.head, &body);
-        let touched = chain::touched_text(end, &session.roots);
-        let (run, head) = (sql(session.run.0), hex(&link.0));
-        let step = Self::transaction(&mut self.database)?;
-        step.prepare_cached("DELETE FROM intents WHERE id = ?1")?
-            .execute((id.0,))?;
-        step.prepare_cached(
-            "INSERT INTO receipts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-        )?
-        .execute((
-            sql(number),
-            open.session.0,
-            run,
-            sql(at_ms),
-            end.outcome.name(),
-            witness.name(),
-            end.guarantee.name(),
-            touched,
-            body,
-            &head,
-        ))?;
-        if !diff.is_empty() {
-            step.prepare_cached("INSERT INTO diffs VALUES (?1, ?2)")?
-                .execute((sql(number), diff))?;
-        }
-        step.prepare_cached(tally(end.outcome))?
-            .execute((open.session.0, &head))?;
-        step.commit()?;
-        self.last = number;
-        self.intents.remove(&id);
-        if let Some(session) = self.sessions.get_mut(&open.session) {
-            session.receipts += 1;
-            session.head = link;
-        }
-        self.checkpoints.committed();
-        Ok(ReceiptId {
-            number,
-            chain: link,
-        })
     }
 
     /// As a full disk does.
@@ -424,27 +322,24 @@ impl Journal {
     }
 
     fn session(&self, row: SessionRow) -> Result<&Session, StateError> {
-        self.sessions
-            .get(&row)
-            .ok_or_else(|| StateError::Damaged("no such session runs".to_owned()))
+        self.sessions.get(&row).ok_or_else(no_session)
     }
 
     pub(super) fn open_intents(&self) -> Result<Vec<OpenIntent>, StateError> {
         let mut all = self.database.prepare(
-            "SELECT intents.id, intents.session, intents.body, authorities.body
-             FROM intents JOIN sessions ON sessions.id = intents.session
+            "SELECT id, intent, authorities.body FROM sessions
              LEFT JOIN authorities ON authorities.authority = sessions.authority
-             ORDER BY intents.id",
+             WHERE ended_ms IS NULL AND intent IS NOT NULL ORDER BY id",
         )?;
         let mut rows = all.query(())?;
         let mut intents = Vec::new();
         while let Some(row) = rows.next()? {
-            let session = SessionRow(row.get(1)?);
-            let (tree, intent): Kept = chain::decode(&row.get::<_, Vec<u8>>(2)?)?;
-            let authority: Option<Vec<u8>> = row.get(3)?;
+            let session = SessionRow(row.get(0)?);
+            let (tree, intent): Kept = chain::decode(&row.get::<_, Vec<u8>>(1)?)?;
+            let authority: Option<Vec<u8>> = row.get(2)?;
             let known = self.session(session)?;
             intents.push(OpenIntent {
-                id: IntentId(row.get(0)?),
+                id: IntentId(session),
                 session,
                 incarnation: known.incarnation,
                 number: known.number,
@@ -459,26 +354,22 @@ impl Journal {
     }
 }
 
-/// Whether a statement failed because there was no room.
-fn is_full(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(rusqlite::ErrorCode::DiskFull | rusqlite::ErrorCode::SystemIoFailure)
-    )
+fn no_session() -> StateError {
+    StateError::Damaged("no such session runs".to_owned())
 }
 
-const fn tally(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Done => {
-            "UPDATE sessions SET receipts = receipts + 1, done = done + 1, head = ?2 WHERE id = ?1"
-        }
-        Outcome::Failed => {
-            "UPDATE sessions SET receipts = receipts + 1, failed = failed + 1, head = ?2
-             WHERE id = ?1"
-        }
-        Outcome::Uncertain => {
-            "UPDATE sessions SET receipts = receipts + 1, uncertain = uncertain + 1, head = ?2
-             WHERE id = ?1"
-        }
-    }
+fn no_intent() -> StateError {
+    StateError::Damaged("no effect of it is open".to_owned())
+}
+
+/// The intent of a session's row, if it has one.
+fn opened(began_ms: Option<i64>, body: Option<Vec<u8>>) -> Result<Option<Open>, StateError> {
+    let (Some(began_ms), Some(body)) = (began_ms, body) else {
+        return Ok(None);
+    };
+    let (_, intent): Kept = chain::decode(&body)?;
+    Ok(Some(Open {
+        began_ms: count(began_ms),
+        request: intent.request,
+    }))
 }

@@ -24,7 +24,6 @@ use journal::Journal;
 use place::Place;
 use portcullis_protocol::control::{RunId, Witness};
 use portcullis_protocol::ledger::{Begin, Finish, Intent, ReceiptId};
-use portcullis_protocol::view::ObjectId;
 use rusqlite::Connection;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -33,6 +32,8 @@ use std::time::Duration;
 
 /// The file of the database in its directory.
 const DATABASE: &str = "state.db";
+/// The files that hold records.
+pub(crate) const RECORDS: [&str; 2] = [DATABASE, "state.db-wal"];
 /// How long a statement waits for another process that has the database for a moment, such as one
 /// that recovers it.
 const BUSY: Duration = Duration::from_secs(2);
@@ -126,11 +127,6 @@ impl State {
     /// Its directory.
     pub(crate) fn directory(&self) -> &Path {
         self.place.path()
-    }
-
-    /// What no session may reach, under any name: its directory, and the files that hold records.
-    pub(crate) fn objects(&self) -> std::io::Result<Vec<ObjectId>> {
-        self.place.objects()
     }
 
     /// What each gate holds while it lives, so that a successor knows when all are gone.

@@ -1,7 +1,6 @@
 //! The directory of a state: made, checked, and taken by one warden.
 
 use super::{DATABASE, StateError};
-use portcullis_protocol::view::ObjectId;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -100,25 +99,6 @@ impl Place {
 
     pub(super) fn gates(&self) -> &OwnedFd {
         &self.gates
-    }
-
-    pub(super) fn objects(&self) -> io::Result<Vec<ObjectId>> {
-        let database = self.database();
-        let log = self.path.join(format!("{DATABASE}-wal"));
-        let mut objects = Vec::new();
-        for path in [&self.path, &database, &log] {
-            let stat = match rustix::fs::stat(path) {
-                Ok(stat) => stat,
-                // The log is there from the first statement on.
-                Err(Errno::NOENT) => continue,
-                Err(errno) => return Err(errno.into()),
-            };
-            objects.push(ObjectId {
-                device: stat.st_dev,
-                inode: stat.st_ino,
-            });
-        }
-        Ok(objects)
     }
 }
 

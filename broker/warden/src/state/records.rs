@@ -55,8 +55,7 @@ impl Records {
                (SELECT coalesce(sum(done), 0) FROM sessions WHERE sessions.run = runs.run),
                (SELECT coalesce(sum(failed), 0) FROM sessions WHERE sessions.run = runs.run),
                (SELECT coalesce(sum(uncertain), 0) FROM sessions WHERE sessions.run = runs.run),
-               (SELECT count(*) FROM intents JOIN sessions ON sessions.id = intents.session
-                 WHERE sessions.run = runs.run)
+               (SELECT count(intent_ms) FROM sessions WHERE sessions.run = runs.run)
              FROM runs WHERE run < ?1 ORDER BY run DESC LIMIT ?2",
         )?;
         let mut rows = all.query((
@@ -131,11 +130,13 @@ impl Records {
         let found = self
             .database
             .prepare_cached(
-                "SELECT receipts.body, diffs.text FROM receipts
-                 LEFT JOIN diffs ON diffs.receipt = receipts.number WHERE number = ?1",
+                // A receipt is found by its run; its session's last one is not before it.
+                "SELECT receipts.body, receipts.diff FROM sessions
+                 JOIN receipts ON receipts.run = sessions.run AND number = ?1
+                 WHERE sessions.last >= ?1 LIMIT 1",
             )?
             .query_row((sql(receipt),), |row| {
-                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?))
+                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?))
             })
             .optional()?;
         let Some((body, text)) = found else {
@@ -143,7 +144,7 @@ impl Records {
         };
         let body: Body = chain::decode(&body)?;
         let cut = body.end.diff_cut;
-        Ok(Some((DiffText { cut }, text.unwrap_or_default())))
+        Ok(Some((DiffText { cut }, text)))
     }
 
     /// Looks at every chain, and the chain of their heads.

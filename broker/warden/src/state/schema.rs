@@ -12,6 +12,9 @@ pub(super) const KNOWN: i64 = STEPS.len() as i64;
 
 /// Every digest is in hexadecimal; every `body` is what is hashed, the columns beside it say the
 /// same in words. Names of files are written with `\xNN` for what cannot be shown.
+///
+/// A gate has one effect at a time, so that its intent is part of its session's row: a begin
+/// changes one page, an end two. Each page costs more than all that is written in it.
 const FIRST: &str = "
 CREATE TABLE runs (
     run INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -31,11 +34,13 @@ CREATE TABLE sessions (
     roots TEXT NOT NULL,
     began_ms INTEGER NOT NULL,
     ended_ms INTEGER,
-    receipts INTEGER NOT NULL DEFAULT 0,
     done INTEGER NOT NULL DEFAULT 0,
     failed INTEGER NOT NULL DEFAULT 0,
     uncertain INTEGER NOT NULL DEFAULT 0,
+    last INTEGER NOT NULL DEFAULT 0,
     head TEXT NOT NULL,
+    intent_ms INTEGER,
+    intent BLOB,
     UNIQUE (incarnation, session)
 ) STRICT;
 CREATE INDEX sessions_of_runs ON sessions (run);
@@ -44,29 +49,20 @@ CREATE TABLE authorities (
     authority TEXT PRIMARY KEY,
     body BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE intents (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    session INTEGER NOT NULL REFERENCES sessions,
-    began_ms INTEGER NOT NULL,
-    body BLOB NOT NULL
-) STRICT;
 CREATE TABLE receipts (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    run INTEGER NOT NULL REFERENCES runs,
+    number INTEGER NOT NULL,
     session INTEGER NOT NULL REFERENCES sessions,
-    run INTEGER NOT NULL,
     at_ms INTEGER NOT NULL,
     outcome TEXT NOT NULL,
     witness TEXT NOT NULL,
     guarantee TEXT NOT NULL,
     touched TEXT NOT NULL,
+    link TEXT NOT NULL,
     body BLOB NOT NULL,
-    link TEXT NOT NULL
-) STRICT;
-CREATE INDEX receipts_of_runs ON receipts (run, number);
-CREATE TABLE diffs (
-    receipt INTEGER PRIMARY KEY REFERENCES receipts,
-    text BLOB NOT NULL
-) STRICT;
+    diff BLOB NOT NULL,
+    PRIMARY KEY (run, number)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE heads (
     position INTEGER PRIMARY KEY AUTOINCREMENT,
     session INTEGER NOT NULL REFERENCES sessions,

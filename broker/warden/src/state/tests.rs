@@ -8,7 +8,7 @@ use portcullis_protocol::ledger::{Step, TreeLock};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Guarantee, Incarnation, Outcome, SessionId, Touched};
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{Digest, PathState, RootIndex};
+use portcullis_protocol::view::{Digest, ObjectId, PathState, RootIndex};
 use std::os::unix::fs::PermissionsExt;
 
 const SOON: Duration = Duration::from_millis(50);
@@ -194,8 +194,9 @@ fn whatever_is_changed_in_the_records_is_found() {
         "DELETE FROM receipts WHERE number = 1",
         "DELETE FROM receipts WHERE number = 2",
         "DELETE FROM receipts WHERE number = 5",
-        "UPDATE diffs SET text = x'00' WHERE receipt = 1",
-        "DELETE FROM diffs WHERE receipt = 1",
+        "UPDATE receipts SET diff = x'00' WHERE number = 1",
+        "UPDATE receipts SET run = 2 WHERE number = 1",
+        "UPDATE sessions SET last = 1 WHERE id = 1",
         "UPDATE sessions SET owner = 'me' WHERE id = 1",
         "UPDATE sessions SET authority = authority || '00' WHERE id = 1",
         "UPDATE sessions SET request = 'x' WHERE id = 1",
@@ -205,8 +206,7 @@ fn whatever_is_changed_in_the_records_is_found() {
         "UPDATE heads SET at_ms = 0 WHERE position = 1",
         "UPDATE heads SET receipts = 1 WHERE position = 1",
         "DELETE FROM receipts WHERE session = 1; DELETE FROM sessions WHERE id = 1",
-        "DELETE FROM diffs WHERE receipt IN (3, 4); DELETE FROM receipts WHERE session = 2;
-         DELETE FROM heads WHERE position = 2",
+        "DELETE FROM receipts WHERE session = 2; DELETE FROM heads WHERE position = 2",
     ] {
         let dir = TempDir::new();
         let state = filled(&dir);
@@ -369,21 +369,29 @@ fn a_full_database_begins_nothing_and_what_was_begun_stays_open() {
     let dir = TempDir::new();
     let state = open(&dir);
     let row = session(&state, state.begin_run("r", "o").unwrap(), 1);
+    state.journal().forbid_growth();
+    let long: Vec<Step> = (0..400)
+        .map(|n| {
+            begin(&format!("{n:0200}"))
+                .intent
+                .steps
+                .into_vec()
+                .remove(0)
+        })
+        .collect();
+    let mut large = begin("x");
+    large.intent.steps = Few::new(long).unwrap();
+    let refused = state.begin(row, &large).unwrap_err();
+    assert!(matches!(refused, StateError::Database(_)), "{refused:?}");
+    assert!(state.open_intents().unwrap().is_empty());
+    assert_eq!(records(&dir).verify().unwrap().open, 0);
     let id = state.begin(row, &begin("x")).unwrap();
-    {
-        let journal = state.journal();
-        journal.forbid_growth();
-    }
-    let many: Vec<_> = (0..200).map(|n| begin(&format!("{n:0200}"))).collect();
-    let refused = many.iter().find_map(|begin| state.begin(row, begin).err());
-    assert!(
-        matches!(refused, Some(StateError::Database(_))),
-        "{refused:?}"
-    );
-    let open = state.open_intents().unwrap();
-    assert_eq!(open[0].id, id);
+    let mut large = end("x", Outcome::Done);
+    large.touched = Few::new(vec![touched(&"x".repeat(200)); 400]).unwrap();
+    assert!(state.finish(id, &large, &[], Witness::Gate).is_err());
     let told = records(&dir).verify().unwrap();
-    assert_eq!((told.open, told.receipts), (open.len() as u64, 0));
+    assert_eq!((told.open, told.receipts, told.broken), (1, 0, None));
+    assert_eq!(state.open_intents().unwrap()[0].id, id);
 }
 
 #[test]

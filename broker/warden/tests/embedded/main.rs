@@ -6,9 +6,23 @@
     reason = "it is a test without the test harness, which clippy does not see"
 )]
 
+mod effects;
 mod part;
+mod puppet;
 mod runtime;
 
+use effects::{
+    a_closed_connection_leaves_no_effect_open, a_drained_warden_says_so_and_whom_it_serves,
+    a_gate_gets_the_lock_of_all_gates_last, a_gate_that_dies_while_it_waits_leaves_its_place,
+    a_gate_that_holds_locks_too_long_is_ended_and_settled,
+    a_successor_settles_what_a_dead_warden_began, an_effect_is_begun_ended_and_told,
+    an_effect_whose_gate_died_is_settled_by_what_is_there,
+    an_ended_session_may_finish_what_it_began_within_a_bound,
+    locks_of_a_dead_gate_are_kept_until_it_is_settled,
+    one_name_is_for_one_at_a_time_and_notes_pass_a_wait,
+    the_word_of_a_gate_that_died_after_its_end_holds,
+    what_is_not_granted_is_not_begun_and_lies_end_the_gate,
+};
 use part::Part;
 use portcullis_protocol::control::{Answer, OverCause};
 use portcullis_protocol::ledger::NOTES_MAX;
@@ -24,7 +38,21 @@ fn main() {
         part.play();
         return;
     }
-    for (name, test) in TESTS {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [role, state, root, request] = arguments.as_slice()
+        && role == "doomed-warden"
+    {
+        return effects::play_doomed_warden(state, root, request);
+    }
+    // As the test harness does: words choose tests.
+    let chosen = |name: &str| {
+        let mut words = arguments
+            .iter()
+            .filter(|word| !word.starts_with('-'))
+            .peekable();
+        words.peek().is_none() || words.any(|word| name.contains(word.as_str()))
+    };
+    for (name, test) in TESTS.iter().filter(|(name, _)| chosen(name)) {
         test();
         println!("test {name} ... ok");
     }
@@ -51,6 +79,20 @@ const TESTS: &[(&str, fn())] = tests! {
     a_replaced_executable_is_not_picked_up
     an_executable_is_also_taken_as_a_descriptor
     executables_that_are_unfit_are_refused_at_start
+    too_few_descriptors_are_refused_at_start
+    an_effect_is_begun_ended_and_told
+    a_gate_gets_the_lock_of_all_gates_last
+    one_name_is_for_one_at_a_time_and_notes_pass_a_wait
+    a_gate_that_dies_while_it_waits_leaves_its_place
+    what_is_not_granted_is_not_begun_and_lies_end_the_gate
+    an_effect_whose_gate_died_is_settled_by_what_is_there
+    locks_of_a_dead_gate_are_kept_until_it_is_settled
+    the_word_of_a_gate_that_died_after_its_end_holds
+    a_gate_that_holds_locks_too_long_is_ended_and_settled
+    an_ended_session_may_finish_what_it_began_within_a_bound
+    a_closed_connection_leaves_no_effect_open
+    a_successor_settles_what_a_dead_warden_began
+    a_drained_warden_says_so_and_whom_it_serves
 };
 
 fn a_session_is_minted_served_and_told() {
@@ -302,6 +344,22 @@ fn an_executable_is_also_taken_as_a_descriptor() {
         start(open("/etc/passwd".as_ref())).is_err(),
         "not an executable"
     );
+}
+
+fn too_few_descriptors_are_refused_at_start() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let before = getrlimit(Resource::Nofile);
+    let few = Rlimit {
+        current: Some(512),
+        maximum: before.maximum,
+    };
+    setrlimit(Resource::Nofile, few).unwrap();
+    let started = Embedded::start(Config {
+        gate: GateExecutable::At(std::env::current_exe().unwrap()),
+        ..Config::default()
+    });
+    setrlimit(Resource::Nofile, before).unwrap();
+    assert!(matches!(started, Err(StartError::Descriptors { has: 512 })));
 }
 
 fn executables_that_are_unfit_are_refused_at_start() {

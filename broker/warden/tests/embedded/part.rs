@@ -1,10 +1,11 @@
 //! The gate's side: what each part says on the ledger.
 
+use crate::puppet::Puppet;
 use portcullis_protocol::bounded::{Bytes, Text};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
-    CageReport, Command, Event, Fault, Finished, LANDLOCK_ABI_MIN, NOTES_MAX, RefusalNote,
-    SessionEnd, Setup, Tally,
+    CageReport, Command, Duty, Event, Fault, Finished, Intent, LANDLOCK_ABI_MIN, NOTES_MAX,
+    RefusalNote, SessionEnd, Setup, Tally,
 };
 use portcullis_protocol::limits::PATH_BYTES_MAX;
 use portcullis_protocol::refusal::Code;
@@ -33,8 +34,16 @@ impl Part {
         let mut buffer = Buffer::new();
         let packet = self.ledger.receive(&mut buffer).unwrap();
         let (frame, descriptors) = packet.decode().unwrap();
-        let Command::Setup(setup) = frame.message;
+        let Command::Setup(setup) = frame.message else {
+            panic!("no setup came first");
+        };
         let request = setup.authority.parts().request.clone();
+        if request.as_str() == "puppet-tough" {
+            outlive_the_warden();
+        }
+        if let Duty::Observe(intent) = &setup.duty {
+            return self.observe(request.as_str(), &setup, intent, descriptors);
+        }
         let mut whole = cage(&setup);
         match request.as_str() {
             "holey" => whole.seccomp_mode = 0,
@@ -53,8 +62,16 @@ impl Part {
             _ => {}
         }
         self.say(&Event::Ready(whole.clone()));
-        match request.as_str() {
-            "whole" => self.serve(&descriptors),
+        if request.as_str().starts_with("puppet") {
+            return Puppet::new(&self, descriptors).obey(&mut buffer);
+        }
+        self.play_on(request.as_str(), &descriptors, whole);
+    }
+
+    /// What it does once it is taken for caged.
+    fn play_on(&self, request: &str, descriptors: &[OwnedFd], whole: CageReport) {
+        match request {
+            "whole" => self.serve(descriptors),
             "garbage" => {
                 rustix::net::send(&self.ledger, b"garbage", rustix::net::SendFlags::empty())
                     .unwrap();
@@ -85,6 +102,18 @@ impl Part {
         }
     }
 
+    /// The part of an observer.
+    fn observe(&self, request: &str, setup: &Setup, intent: &Intent, held: Vec<OwnedFd>) {
+        if request == "puppet-blind" {
+            return;
+        }
+        self.say(&Event::Ready(cage(setup)));
+        if request == "puppet-mute" {
+            forever();
+        }
+        Puppet::new(self, held).observe(intent);
+    }
+
     /// Waits until the worker closes.
     fn serve(&self, descriptors: &[OwnedFd]) {
         self.say(&note(b"seen"));
@@ -95,11 +124,30 @@ impl Part {
         self.say(&finished(SessionEnd::WorkerLeft));
     }
 
-    fn say(&self, event: &Event) {
+    pub(crate) fn say(&self, event: &Event) {
+        self.say_as(RequestId::NONE, event, &[]);
+    }
+
+    pub(crate) fn say_as(&self, id: RequestId, event: &Event, content: &[u8]) {
         self.ledger
-            .send(&mut Vec::new(), RequestId::NONE, event, &[])
+            .send(&mut Vec::new(), id, event, content)
             .unwrap();
     }
+
+    pub(crate) fn hear(&self, buffer: &mut Buffer) -> (RequestId, Command) {
+        let packet = self.ledger.receive(buffer).unwrap();
+        let (frame, _) = packet.decode().unwrap();
+        (frame.id, frame.message)
+    }
+}
+
+/// Does not die with its warden, but a while later.
+fn outlive_the_warden() {
+    rustix::process::set_parent_process_death_signal(None).unwrap();
+    std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_millis(1500));
+        std::process::exit(0);
+    });
 }
 
 fn look() -> String {
@@ -132,7 +180,7 @@ fn text<const MAX: usize>(text: &str) -> Text<MAX> {
     Text::new(text).unwrap()
 }
 
-fn note(object: &[u8]) -> Event {
+pub(crate) fn note(object: &[u8]) -> Event {
     Event::Refused(RefusalNote {
         verb: None,
         object: Some(Bytes::new(object).unwrap()),
@@ -141,7 +189,7 @@ fn note(object: &[u8]) -> Event {
     })
 }
 
-fn finished(end: SessionEnd) -> Event {
+pub(crate) fn finished(end: SessionEnd) -> Event {
     Event::Finished(Finished {
         tally: Tally {
             requests: 7,

@@ -4,7 +4,7 @@ use portcullis_protocol::authority::{RootId, Scope};
 use portcullis_protocol::bounded::{Few, Text};
 use portcullis_protocol::control::{
     Answer, End, GrantOrder, Hello, Mint, Minted, Order, Over, RootOrder, Seal, Status,
-    StatusReport, Unseal,
+    StatusReport, Unseal, Welcome,
 };
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::path::{Label, RelPath};
@@ -16,7 +16,7 @@ use portcullis_warden::{Config, Embedded, GateExecutable};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub(crate) fn start() -> Embedded {
@@ -37,6 +37,8 @@ pub(crate) struct Runtime {
     buffer: Buffer,
     next: u32,
     over: VecDeque<Over>,
+    /// Answers to this are left out.
+    ignored: RequestId,
     pub(crate) root: RootId,
 }
 
@@ -47,19 +49,33 @@ impl Runtime {
             buffer: Buffer::new(),
             next: 100,
             over: VecDeque::new(),
+            ignored: RequestId::NONE,
             root: RootId(0),
         }
     }
 
     /// Said hello, and sealed a directory.
     pub(crate) fn greeted(warden: &Embedded) -> Self {
-        let mut runtime = Self::connect(warden);
-        runtime.ask(Order::Hello(Hello {
+        Self::greeted_in(warden, Path::new(env!("CARGO_MANIFEST_DIR")))
+    }
+
+    pub(crate) fn hello(&mut self) -> Welcome {
+        let answer = self.ask(Order::Hello(Hello {
             version: portcullis_protocol::VERSION,
             incarnation: None,
             client: Text::default(),
         }));
-        let directory = File::open(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let Answer::Welcome(welcome) = answer else {
+            panic!("{answer:?}");
+        };
+        welcome
+    }
+
+    /// The same, with another directory.
+    pub(crate) fn greeted_in(warden: &Embedded, directory: &Path) -> Self {
+        let mut runtime = Self::connect(warden);
+        runtime.hello();
+        let directory = File::open(directory).unwrap();
         let seal = Order::Seal(Seal {
             label: Label::new("w").unwrap(),
             scope: Scope::Workspace,
@@ -73,6 +89,14 @@ impl Runtime {
     }
 
     pub(crate) fn mint(&mut self, request: &str) -> Result<(Minted, OwnedFd), Refusal> {
+        self.mint_for(request, VerbSet::READING)
+    }
+
+    pub(crate) fn mint_for(
+        &mut self,
+        request: &str,
+        verbs: VerbSet,
+    ) -> Result<(Minted, OwnedFd), Refusal> {
         let mint = Order::Mint(Mint {
             request: Text::new(request).unwrap(),
             owner: Text::default(),
@@ -84,7 +108,7 @@ impl Runtime {
             grants: Few::new(vec![GrantOrder {
                 root: self.root,
                 prefix: RelPath::root(),
-                verbs: VerbSet::READING,
+                verbs,
             }])
             .unwrap(),
             denials: Few::default(),
@@ -104,6 +128,24 @@ impl Runtime {
 
     pub(crate) fn end(&mut self, session: SessionId) -> Answer {
         self.ask(Order::End(End { session }))
+    }
+
+    /// Asks to end a session, and does not wait.
+    pub(crate) fn send_end(&mut self, session: SessionId) {
+        self.ignored = RequestId(1_000_000);
+        let order = Order::End(End { session });
+        self.endpoint.send_with(self.ignored, &order, &[]).unwrap();
+    }
+
+    /// What comes with an answer behind it.
+    pub(crate) fn ask_content(&mut self, order: &Order) -> (Answer, Vec<u8>) {
+        self.next += 1;
+        let id = RequestId(self.next);
+        self.endpoint.send_with(id, order, &[]).unwrap();
+        let packet = self.endpoint.receive(&mut self.buffer).unwrap();
+        let (frame, _) = packet.decode().unwrap();
+        assert_eq!(frame.id, id);
+        (frame.message, frame.content.to_vec())
     }
 
     pub(crate) fn unseal(&mut self, root: RootId) -> Answer {
@@ -175,6 +217,9 @@ impl Runtime {
             self.over.push_back(over);
             return None;
         }
+        if frame.id != RequestId::NONE && frame.id == self.ignored {
+            return None;
+        }
         assert_eq!(frame.id, id);
         Some((frame.message, descriptors))
     }
@@ -201,7 +246,16 @@ pub(crate) fn is_closed(socket: &OwnedFd) -> bool {
 
 /// Whether a process runs, or is a zombie.
 pub(crate) fn is_alive(pid: u32) -> bool {
-    std::path::Path::new(&format!("/proc/{pid}")).exists()
+    Path::new(&format!("/proc/{pid}")).exists()
+}
+
+/// Whether it has ended, and nobody has reaped it.
+pub(crate) fn is_zombie(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    status
+        .rsplit(')')
+        .next()
+        .is_some_and(|rest| rest.starts_with(" Z"))
 }
 
 /// Every child of this process, zombies included.

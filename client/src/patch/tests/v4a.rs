@@ -44,6 +44,10 @@ fn what_is_taken() {
             &["move x -> d/y Nothing"],
         ),
         (
+            "*** Update File: x\n-a\n*** Delete File: y\n*** Update File: x\n-b\n",
+            &["edit x None: [] a\\n => ; [] b\\n => ", "delete y"],
+        ),
+        (
             "*** Environment ID: remote\n*** Delete File: x\n*** Delete File: y\n",
             &["delete x", "delete y"],
         ),
@@ -65,77 +69,80 @@ fn what_is_taken() {
     assert_eq!(read(no_newline), ["delete x"]);
 }
 
+/// Bodies, the line of the patch that is refused, and what is said.
+const REFUSED: &[(&str, usize, &str)] = &[
+    ("", 2, "changes nothing"),
+    ("hello\n", 2, "a section begins with"),
+    ("*** Rename File: x\n", 2, "a section begins with"),
+    ("*** Add File: \n", 2, "no file name"),
+    ("*** Add File: x\none\n", 3, "begins with `+`"),
+    (
+        "*** Add File: x\n+a\n\n+b\n",
+        4,
+        "an empty one is `+` alone",
+    ),
+    ("*** Delete File: x\n-a\n", 3, "a section begins with"),
+    ("*** Update File: x\n", 2, "no chunk and no `*** Move to:`"),
+    (
+        "*** Update File: x\n*** Move to: y\n-a\n+b\n",
+        4,
+        "then another with only the move",
+    ),
+    (
+        "*** Update File: x\n-a\n*** Move to: y\n",
+        4,
+        "directly after",
+    ),
+    ("*** Move to: y\n", 2, "directly after"),
+    ("*** Update File: x\n@@\n", 3, "no lines"),
+    ("*** Update File: x\n keep\n", 3, "neither `-` nor `+`"),
+    ("*** Update File: x\n+new\n", 3, "where its lines go"),
+    (
+        "*** Update File: x\n@@\n+new\n*** End of File\n",
+        3,
+        "where its lines go",
+    ),
+    (
+        "*** Update File: x\n@@ -1,2 +1,2 @@\n-a\n",
+        3,
+        "line numbers have no meaning",
+    ),
+    ("*** Update File: x\n@@here\n-a\n", 3, "followed by a space"),
+    (
+        "*** Update File: x\n-a\n\\ No newline at end of file\n",
+        4,
+        "unified diff instead",
+    ),
+    (
+        "*** Update File: x\n-a\nb\n",
+        4,
+        "`b` is no line of a chunk",
+    ),
+    (
+        "*** Update File: x\n-a\n*** End of File\n-b\n",
+        5,
+        "another `@@`",
+    ),
+    (
+        "*** Update File: x\n*** End of File\n",
+        3,
+        "a section begins with",
+    ),
+    ("*** Update File: x\r\n-a\r\n", 2, "plain newlines"),
+    ("*** Begin Patch\n", 2, "a section begins with"),
+    (
+        "*** Delete File: x\n*** Environment ID: r\n",
+        3,
+        "a section begins with",
+    ),
+];
+
 #[test]
 fn what_is_refused_and_what_it_teaches() {
-    for (body, line, said) in [
-        ("", 2, "changes nothing"),
-        ("hello\n", 2, "a section begins with"),
-        ("*** Rename File: x\n", 2, "a section begins with"),
-        ("*** Add File: \n", 2, "no file name"),
-        ("*** Add File: x\none\n", 3, "begins with `+`"),
-        (
-            "*** Add File: x\n+a\n\n+b\n",
-            4,
-            "an empty one is `+` alone",
-        ),
-        ("*** Delete File: x\n-a\n", 3, "a section begins with"),
-        ("*** Update File: x\n", 2, "no chunk and no `*** Move to:`"),
-        (
-            "*** Update File: x\n*** Move to: y\n-a\n+b\n",
-            4,
-            "then another with only the move",
-        ),
-        (
-            "*** Update File: x\n-a\n*** Move to: y\n",
-            4,
-            "directly after",
-        ),
-        ("*** Move to: y\n", 2, "directly after"),
-        ("*** Update File: x\n@@\n", 3, "no lines"),
-        ("*** Update File: x\n keep\n", 3, "neither `-` nor `+`"),
-        ("*** Update File: x\n+new\n", 3, "where its lines go"),
-        (
-            "*** Update File: x\n@@\n+new\n*** End of File\n",
-            3,
-            "where its lines go",
-        ),
-        (
-            "*** Update File: x\n@@ -1,2 +1,2 @@\n-a\n",
-            3,
-            "line numbers have no meaning",
-        ),
-        ("*** Update File: x\n@@here\n-a\n", 3, "followed by a space"),
-        (
-            "*** Update File: x\n-a\n\\ No newline at end of file\n",
-            4,
-            "unified diff instead",
-        ),
-        (
-            "*** Update File: x\n-a\nb\n",
-            4,
-            "`b` is no line of a chunk",
-        ),
-        (
-            "*** Update File: x\n-a\n*** End of File\n-b\n",
-            5,
-            "another `@@`",
-        ),
-        (
-            "*** Update File: x\n*** End of File\n",
-            3,
-            "a section begins with",
-        ),
-        ("*** Update File: x\r\n-a\r\n", 2, "plain newlines"),
-        ("*** Begin Patch\n", 2, "a section begins with"),
-        (
-            "*** Delete File: x\n*** Environment ID: r\n",
-            3,
-            "a section begins with",
-        ),
-    ] {
+    for (body, line, said) in REFUSED {
         let (at, what) = refused(&wrapped(body));
         assert!(what.contains(said), "{body}{what}");
-        assert_eq!(at, line, "{body}{what}");
+        assert_eq!(at, *line, "{body}{what}");
     }
     for (patch, line, said) in [
         (

@@ -169,7 +169,7 @@ fn is_directory(directory: BorrowedFd<'_>, named: &directory::Named<'_>) -> bool
     match named.kind {
         Kind::Directory => true,
         Kind::Unknown => open::observe_name(directory, named.name)
-            .is_ok_and(|seen| crate::bind::observation(&seen).kind == Kind::Directory),
+            .is_ok_and(|seen| open::recorded(&seen).kind == Kind::Directory),
         Kind::File | Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device => false,
     }
 }

@@ -2,7 +2,6 @@
 
 use super::undo::{put_back, remove};
 use super::{Failure, Made, Name, Trace, is_nothing, name, state};
-use crate::bind::observation;
 use crate::plan::{Act, At, Content, Later, Staged, Step, Unstaged, dress, is_empty, stage};
 use crate::resolve::Held;
 use crate::session::Session;
@@ -133,7 +132,7 @@ fn mkdir(at: Name, says: &mut Says<'_>) -> Result<Made, Failure> {
             };
         }
     };
-    let id = observation(&now).stamp.object();
+    let id = open::recorded(&now).stamp.object();
     says.is(state(&now, None));
     Ok(Made::Directory { at, id })
 }
@@ -157,7 +156,7 @@ fn create(
         Staged::File(file) => Rc::clone(file),
         Staged::Later(later) => staged_now(&name, later, content)?,
     };
-    let id = observation(&open::observe(&*file)?).stamp.object();
+    let id = open::recorded(&open::observe(&*file)?).stamp.object();
     change::give_name(file.as_fd(), name.fd(), &name.name)?;
     let made = Made::Named {
         at: name,
@@ -227,7 +226,7 @@ fn replace(
     let Staged::File(file) = &content.staged else {
         return Err(Failure::clean(Code::Contended));
     };
-    let placed = observation(&open::observe(&**file)?).stamp.object();
+    let placed = open::recorded(&open::observe(&**file)?).stamp.object();
     let beside = at.beside(temporary);
     change::give_name(file.as_fd(), beside.fd(), &beside.name)?;
     if let Err(errno) = change::exchange(beside.fd(), &beside.name, at.fd(), &at.name) {
@@ -260,7 +259,7 @@ fn replace(
 /// Whether what came out is the object the change was worked out from, in the same version, with
 /// nobody having begun to write it.
 fn is_displaced(beside: &Name, held: &Held) -> Result<bool, Errno> {
-    let now = observation(&beside.observe()?);
+    let now = open::recorded(&beside.observe()?);
     let was = &held.observation;
     // A rename moves the time of change, so that of the content and the size are compared.
     let same = now.stamp.object() == was.stamp.object()
@@ -392,7 +391,7 @@ fn chmod(held: &Held, mode: u16, says: &mut Says<'_>) -> Result<Made, Failure> {
 fn link(at: Name, text: &[u8], temporary: Temporary, says: &mut Says<'_>) -> Result<Made, Failure> {
     change::make_link(text, at.fd(), &at.name)?;
     let now = match at.observe() {
-        Ok(now) if observation(&now).kind == Kind::Link => now,
+        Ok(now) if open::recorded(&now).kind == Kind::Link => now,
         Ok(_) => return Err(traced(Failure::clean(Code::Contended))),
         Err(errno) => {
             return match change::remove(at.fd(), &at.name) {
@@ -401,7 +400,7 @@ fn link(at: Name, text: &[u8], temporary: Temporary, says: &mut Says<'_>) -> Res
             };
         }
     };
-    let id = observation(&now).stamp.object();
+    let id = open::recorded(&now).stamp.object();
     let digest = says.digest();
     says.is(state(&now, digest));
     Ok(Made::Named { at, id, temporary })

@@ -1,0 +1,117 @@
+//! The end of an effect: its receipt, written together with the end of its intent.
+
+use super::{IntentId, Journal, no_intent};
+use crate::state::chain::{self, Body, encode, hex};
+use crate::state::{DATABASE, StateError, now_ms, sql};
+use portcullis_protocol::control::Witness;
+use portcullis_protocol::ledger::{Finish, ReceiptId};
+use portcullis_protocol::session::Outcome;
+
+impl Journal {
+    pub(in crate::state) fn finish(
+        &mut self,
+        id: IntentId,
+        end: &Finish,
+        diff: &[u8],
+        witness: Witness,
+    ) -> Result<ReceiptId, StateError> {
+        match self.write_receipt(id, end, diff, witness) {
+            Err(StateError::Database(error)) if is_full(&error) => {
+                self.reserve.release().map_err(|source| StateError::Files {
+                    path: DATABASE.into(),
+                    what: "room kept for receipts",
+                    source,
+                })?;
+                self.write_receipt(id, end, diff, witness)
+            }
+            other => other,
+        }
+    }
+
+    fn write_receipt(
+        &mut self,
+        id: IntentId,
+        end: &Finish,
+        diff: &[u8],
+        witness: Witness,
+    ) -> Result<ReceiptId, StateError> {
+        let IntentId(row) = id;
+        let session = self.session(row)?;
+        let open = session.open.ok_or_else(no_intent)?;
+        let number = self.last + 1;
+        let at_ms = now_ms();
+        let kept = u32::try_from(diff.len()).unwrap_or(u32::MAX);
+        let body = encode(&Body {
+            number,
+            incarnation: session.incarnation,
+            session: session.number,
+            run: session.run,
+            began_ms: open.began_ms,
+            at_ms,
+            witness,
+            request: open.request,
+            end: end.clone(),
+            diff: (kept, chain::digest(diff)),
+        })?;
+        let link = chain::link(session.head, &body);
+        let touched = chain::touched_text(end, &session.roots);
+        let (run, head) = (sql(session.run.0), hex(&link.0));
+        let step = Self::transaction(&mut self.database)?;
+        step.prepare_cached(
+            "INSERT INTO receipts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        )?
+        .execute((
+            run,
+            sql(number),
+            row.0,
+            sql(at_ms),
+            end.outcome.name(),
+            witness.name(),
+            end.guarantee.name(),
+            touched,
+            &head,
+            body,
+            diff,
+        ))?;
+        step.prepare_cached(tally(end.outcome))?
+            .execute((row.0, sql(number), &head))?;
+        step.commit()?;
+        self.last = number;
+        self.open = self.open.saturating_sub(1);
+        if let Some(session) = self.sessions.get_mut(&row) {
+            session.receipts += 1;
+            session.head = link;
+            session.open = None;
+        }
+        self.checkpoints.committed();
+        Ok(ReceiptId {
+            number,
+            chain: link,
+        })
+    }
+}
+
+/// Whether a statement failed because there was no room.
+fn is_full(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(rusqlite::ErrorCode::DiskFull | rusqlite::ErrorCode::SystemIoFailure)
+    )
+}
+
+const fn tally(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Done => {
+            "UPDATE sessions SET intent = NULL, intent_ms = NULL, done = done + 1, last = ?2,
+             head = ?3 WHERE id = ?1"
+        }
+        Outcome::Failed => {
+            "UPDATE sessions SET intent = NULL, intent_ms = NULL, failed = failed + 1, last = ?2,
+             head = ?3 WHERE id = ?1"
+        }
+        Outcome::Uncertain => {
+            "UPDATE sessions SET intent = NULL, intent_ms = NULL, uncertain = uncertain + 1,
+             last = ?2, head = ?3 WHERE id = ?1"
+        }
+    }
+}

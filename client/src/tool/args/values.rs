@@ -1,0 +1,155 @@
+//! Values of options, parsed into what they mean.
+
+use clap::builder::RangedI64ValueParser;
+use portcullis_protocol::limits::{SEARCH_CONTEXT_MAX, SEARCH_FILE_BYTES_MAX};
+use portcullis_protocol::path::Label;
+use portcullis_protocol::session::{Cursor, Range};
+use portcullis_protocol::verb::Verb;
+use portcullis_protocol::view::{Digest, Stamp};
+
+/// A number from 1 to what the protocol allows.
+pub(super) fn from_1(most: u32) -> RangedI64ValueParser<u32> {
+    RangedI64ValueParser::new().range(1..=i64::from(most))
+}
+
+/// Lines of context that the protocol allows.
+pub(super) fn context() -> RangedI64ValueParser<u8> {
+    RangedI64ValueParser::new().range(0..=i64::from(SEARCH_CONTEXT_MAX))
+}
+
+pub(super) fn label(text: &str) -> Result<Label, String> {
+    Label::new(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn verb(text: &str) -> Result<Verb, String> {
+    Verb::named(text).ok_or_else(|| {
+        let names: Vec<&str> = Verb::ALL.iter().map(|verb| verb.name()).collect();
+        format!("one of {}", names.join(", "))
+    })
+}
+
+pub(super) fn cursor(text: &str) -> Result<Cursor, String> {
+    let bytes = crate::json::unhex(text).ok_or("not hexadecimal: copy it as it was printed")?;
+    Cursor::new(bytes).map_err(|error| error.to_string())
+}
+
+pub(super) fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is no number"))
+}
+
+pub(super) fn lines(text: &str) -> Result<Range, String> {
+    let (from, to) = text.split_once(':').unwrap_or((text, text));
+    let first = if from.is_empty() { 1 } else { number(from)? };
+    let last = if to.is_empty() { u64::MAX } else { number(to)? };
+    if first == 0 {
+        return Err("lines count from 1".to_owned());
+    }
+    let between = last
+        .checked_sub(first)
+        .ok_or("the last line comes before the first")?;
+    Ok(Range::Lines {
+        first,
+        count: between.saturating_add(1),
+    })
+}
+
+pub(super) fn bytes(text: &str) -> Result<Range, String> {
+    let (offset, length) = text.split_once(':').unwrap_or((text, ""));
+    Ok(Range::Bytes {
+        offset: number(offset)?,
+        length: if length.is_empty() {
+            u64::MAX
+        } else {
+            number(length)?
+        },
+    })
+}
+
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1024),
+        None => match text.strip_suffix(['m', 'M']) {
+            Some(digits) => (digits, 1024 * 1024),
+            None => (text, 1),
+        },
+    };
+    number(digits)?
+        .checked_mul(unit)
+        .filter(|size| *size <= SEARCH_FILE_BYTES_MAX)
+        .ok_or_else(|| format!("at most {} MiB", SEARCH_FILE_BYTES_MAX >> 20))
+}
+
+/// A version as `stat` shows it.
+pub(super) fn stamp(text: &str) -> Result<Stamp, String> {
+    crate::stamp::parse(text).ok_or_else(|| "no stamp: copy it as `stat` shows it".to_owned())
+}
+
+/// A blake3 digest, as `read --digest` shows it.
+pub(super) fn digest(text: &str) -> Result<Digest, String> {
+    crate::json::unhex(text)
+        .and_then(|bytes| <[u8; 32]>::try_from(bytes).ok())
+        .map(Digest)
+        .ok_or_else(|| {
+            "no blake3 digest: 64 hexadecimal digits, as `read --digest` shows".to_owned()
+        })
+}
+
+/// Permission bits, octal.
+pub(super) fn mode(text: &str) -> Result<u16, String> {
+    let octal = text.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
+    u16::from_str_radix(text, 8)
+        .ok()
+        .filter(|mode| octal && *mode <= 0o777)
+        .ok_or_else(|| "octal digits up to 777, such as 644 or 755".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ranges_include_both_ends() {
+        let range = |first, count| Ok(Range::Lines { first, count });
+        assert_eq!(lines("10:20"), range(10, 11));
+        assert_eq!(lines("7"), range(7, 1));
+        assert_eq!(lines(":3"), range(1, 3));
+        assert_eq!(lines("4:"), range(4, u64::MAX - 3));
+        assert_eq!(lines("1:"), range(1, u64::MAX));
+        for bad in ["0:3", "5:4", "x", "1:y", "-1:2"] {
+            assert!(lines(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units_and_an_upper_bound() {
+        assert_eq!(size("10"), Ok(10));
+        assert_eq!(size("2K"), Ok(2048));
+        assert_eq!(size("3m"), Ok(3 << 20));
+        assert!(size("1000M").is_err());
+        assert!(size("99999999999999999M").is_err());
+    }
+
+    #[test]
+    fn modes_are_octal_and_never_set_ids() {
+        assert_eq!(mode("644"), Ok(0o644));
+        assert_eq!(mode("0755"), Ok(0o755));
+        for bad in ["", "888", "+644", "4755", "u+x", "0o644"] {
+            assert!(mode(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn digests_have_their_length() {
+        assert_eq!(digest(&"ab".repeat(32)), Ok(Digest([0xab; 32])));
+        assert!(digest("ab").is_err());
+        assert!(digest(&"zz".repeat(32)).is_err());
+    }
+
+    #[test]
+    fn every_verb_can_be_asked_about() {
+        for one in Verb::ALL {
+            assert_eq!(verb(one.name()), Ok(one));
+        }
+        assert!(verb("rewrite").unwrap_err().contains("delete-tree"));
+    }
+}
