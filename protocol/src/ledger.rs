@@ -247,7 +247,8 @@ impl Temporary {
 pub enum TreeLock {
     /// Names are changed below directories that stay where they are.
     Shared,
-    /// A directory gets another place, so that every path through it does.
+    /// A directory gets another place, so that every path through it does; or directories are made
+    /// in one another, of which only the first is locked by its name.
     Exclusive,
 }
 

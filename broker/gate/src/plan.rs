@@ -138,7 +138,7 @@ pub(crate) fn plan(
     }
     let (steps, diff) = planner.finish();
     refuse_collisions(&steps)?;
-    let tree = if steps.iter().any(|step| step.act.moves_a_directory()) {
+    let tree = if steps.iter().any(|step| step.act.must_be_alone()) {
         TreeLock::Exclusive
     } else {
         TreeLock::Shared

@@ -156,8 +156,20 @@ impl Act {
         std::iter::once(first).chain(second)
     }
 
-    /// Whether every path through some directory changes.
-    pub(crate) fn moves_a_directory(&self) -> bool {
+    /// Whether no other effect may be made on the file system meanwhile: a directory goes from its
+    /// name, or one is made in another that the same plan makes. Only the first of those is locked
+    /// by its name, and others could make something in it before the plan stands, so that it could
+    /// not be taken back.
+    pub(crate) fn must_be_alone(&self) -> bool {
+        let in_a_new_one = |at: &At| match at.within {
+            Within::Made(_) => true,
+            Within::Held(_) => false,
+        };
+        self.takes_a_directory() || self.places().any(in_a_new_one)
+    }
+
+    /// Whether a directory that exists goes from its name.
+    pub(crate) fn takes_a_directory(&self) -> bool {
         match self {
             Self::Move { held, .. } => held.observation.kind == Kind::Directory,
             Self::Delete { deletion, .. } => match deletion {
@@ -171,11 +183,6 @@ impl Act {
             | Self::Chmod { .. }
             | Self::Link { .. } => false,
         }
-    }
-
-    /// Whether a directory that exists goes from its name.
-    pub(crate) fn takes_a_directory(&self) -> bool {
-        self.moves_a_directory()
     }
 
     const fn temporary(&self) -> Option<Temporary> {
