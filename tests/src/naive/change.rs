@@ -18,6 +18,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a server that holds a directory takes until it uses it.
+const WAITS: Duration = Duration::from_micros(200);
 
 /// Where a change is to happen, as it was checked. A held directory keeps its path alive.
 struct Target {
@@ -52,12 +56,7 @@ impl Server {
         Ok(())
     }
 
-    fn one(
-        &self,
-        change: &Change,
-        content: &[u8],
-        touched: &mut Vec<Touched>,
-    ) -> Result<(), Code> {
+    fn one(&self, change: &Change, content: &[u8], touched: &mut Vec<Touched>) -> Result<(), Code> {
         let verb = change.verb();
         let mut says = |name: &[u8], before, after| {
             touched.push(Touched {
@@ -125,8 +124,7 @@ impl Server {
             }),
             Style::Held => {
                 let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-                let held =
-                    rustix::fs::openat(CWD, &parent, flags, Mode::empty()).map_err(errno)?;
+                let held = rustix::fs::openat(CWD, &parent, flags, Mode::empty()).map_err(errno)?;
                 let own = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
                 let is = fs::read_link(&own).map_err(code)?;
                 if !is.starts_with(&self.plan.root) {
@@ -135,6 +133,8 @@ impl Server {
                 if is.join(last).components().any(|c| c.as_os_str() == ".git") {
                     return Err(Code::Denied);
                 }
+                // Where a broker waits for its locks and its journal.
+                std::thread::sleep(WAITS);
                 Ok(Target {
                     path: own.join(last),
                     _held: Some(held),
@@ -236,7 +236,15 @@ impl Server {
     }
 
     fn fill(&self, path: &Path, bytes: &[u8]) -> Result<(), Code> {
-        self.watched(|| fs::write(path, bytes)).map_err(code)
+        // Written over and then cut: a file system writes one that was emptied first to the disk
+        // at once, and nothing would be caught for waiting.
+        let mut how = fs::OpenOptions::new();
+        how.write(true).create(true).truncate(false);
+        let mut file = self.watched(|| how.open(path)).map_err(code)?;
+        std::io::Write::write_all(&mut file, bytes).map_err(code)?;
+        // A FIFO has no length.
+        file.set_len(bytes.len() as u64).unwrap_or_default();
+        Ok(())
     }
 }
 

@@ -7,9 +7,9 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -20,8 +20,10 @@ pub(crate) enum Event {
     Placed(Digest),
     /// It threw this version away itself, knowing which it was.
     Destroyed(Digest),
-    /// Something outside changed under it, which it saw itself.
+    /// Something changed where nothing may, which it saw itself.
     Escape,
+    /// A session moved a directory.
+    Moved,
 }
 
 /// One kind of attack.

@@ -1,8 +1,7 @@
 //! What a client asks, and what it is answered: the same for Portcullis and for the naive server.
 
-use portcullis_client::protocol::session::{Deletion, Expect, Onto, Parents, Selector};
+use portcullis_client::protocol::session::{Changed, Deletion, Expect, Onto, Parents, Selector};
 use portcullis_client::{Changes, Error, ErrorCode, Session, ask, change};
-use portcullis_client::protocol::session::Changed;
 
 pub(crate) fn at(path: &str) -> Selector {
     ask::selector(path).unwrap()
@@ -210,10 +209,6 @@ pub(crate) const ONTO: &[Ask] = &[
         verb: "edit",
         build: |n| Changes::new().with(edit("b", n)),
     },
-    Ask {
-        verb: "delete",
-        build: |_| Changes::new().with(change::delete(at("b"))),
-    },
 ];
 
 /// The request that removes `d/tree`.
@@ -267,10 +262,7 @@ pub(crate) fn remove(
     delete
 }
 
-pub(crate) fn onto(
-    source: &str,
-    path: &str,
-) -> portcullis_client::protocol::session::MoveObject {
+pub(crate) fn onto(source: &str, path: &str) -> portcullis_client::protocol::session::MoveObject {
     let mut order = change::rename(at(source), at(path));
     order.onto = Onto::Replace(Expect::Any);
     order

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Sessions that change something after the move has its place.
 const LATER: usize = 6;
 /// Files that the holder makes in one effect, so that it can be stopped in the middle of it.
-const MANY: usize = 256;
+const MANY: usize = 200;
 /// Effects that may overtake the move while it is on its way to the queue; many more than can.
 const OVERTAKEN: u64 = 50_000;
 
@@ -35,8 +35,14 @@ fn a_move_of_a_directory_gets_its_turn_behind_a_stream_of_others() {
     let mut world = World::new(own!("own-gate"));
     let rounds = if is_full() { 20 } else { 2 };
     let (mut before, mut after) = (0, 0);
-    for round in 0..rounds {
-        let seen = one_round(&mut world, round);
+    let (mut held, mut tried) = (0, 0);
+    while held < rounds {
+        tried += 1;
+        assert!(tried < 100 * rounds, "no gate was ever stopped in time");
+        let Some(seen) = one_round(&mut world, tried) else {
+            continue;
+        };
+        held += 1;
         assert!(seen.holder < seen.moved, "the move did not wait");
         let overtaking = seen.later.iter().filter(|n| **n < seen.moved).count();
         assert_eq!(overtaking, 0, "queued after the move, ended before it");
@@ -66,7 +72,8 @@ fn number(ended: Result<Changed, portcullis_client::Error>) -> u64 {
     ended.unwrap_or_else(|e| panic!("{e}")).receipt.number
 }
 
-fn one_round(world: &mut World, round: u64) -> Seen {
+/// None when the holder was done before it could be stopped.
+fn one_round(world: &mut World, round: u64) -> Option<Seen> {
     for directory in ["held", "stream", "later", "from"] {
         world.write(format!("{round}/{directory}/there"), "x");
     }
@@ -84,7 +91,12 @@ fn one_round(world: &mut World, round: u64) -> Seen {
             let set = set.fold(Changes::new(), Changes::with);
             number(holder.change(&set))
         });
-        stop_within(gate, &held);
+        // Nothing panics while it stands still: the other threads would be waited for for ever.
+        if !stop_within(gate, &held, || holding.is_finished()) {
+            kill_process(pid(gate), Signal::CONT).unwrap();
+            holding.join().unwrap();
+            return None;
+        }
         let moving = scope.spawn(move || {
             let (from, to) = (format!("{round}/from"), format!("{round}/to"));
             number(mover.change(&Changes::new().with(change::rename(at(&from), at(&to)))))
@@ -112,31 +124,34 @@ fn one_round(world: &mut World, round: u64) -> Seen {
             })
             .collect();
         std::thread::sleep(Duration::from_millis(20));
-        kill_process(pid(gate), Signal::CONT).unwrap();
+        // A gate that is gone is told of by what its session answers.
+        kill_process(pid(gate), Signal::CONT).unwrap_or_default();
         let moved = moving.join().unwrap();
         enough.store(true, Ordering::Relaxed);
-        Seen {
+        Some(Seen {
             holder: holding.join().unwrap(),
             moved,
             stream: streaming.join().unwrap(),
             blocked_at,
             later: behind.into_iter().map(|t| t.join().unwrap()).collect(),
-        }
+        })
     })
 }
 
 /// Stops a gate while it makes the files of one effect: some are there, and not all, so that it
-/// holds its locks until it goes on.
-fn stop_within(gate: i32, held: &Path) {
+/// holds its locks until it goes on. False when it was too late for that.
+fn stop_within(gate: i32, held: &Path, over: impl Fn() -> bool) -> bool {
     while !held.join("0").exists() {
+        if over() {
+            return false;
+        }
         std::thread::yield_now();
     }
     kill_process(pid(gate), Signal::STOP).unwrap();
     while state_of(gate).is_none_or(|(state, _)| state != 'T') {
         std::thread::yield_now();
     }
-    let last = held.join((MANY - 1).to_string());
-    assert!(!last.exists(), "stopped too late to hold anything");
+    !held.join((MANY - 1).to_string()).exists()
 }
 
 /// Waits until the stream makes no step any more, which only the move can bring about; gives how
@@ -146,10 +161,10 @@ fn wait_until_still(answered: &AtomicU64) -> u64 {
     loop {
         std::thread::sleep(Duration::from_millis(400));
         let now = answered.load(Ordering::Relaxed);
-        if now == last {
+        // One that goes on past the move is told of by the numbers.
+        if now == last || now > OVERTAKEN {
             return now;
         }
-        assert!(now < OVERTAKEN, "the move waits and all others go on");
         last = now;
     }
 }

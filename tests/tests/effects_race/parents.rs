@@ -11,7 +11,7 @@ fn a_directory_swapped_with_a_link_out_never_leads_a_change_out() {
     Scenario {
         name: "directory <-> link out",
         asks: IN_D,
-        share: 14,
+        share: 12,
         furnish,
         mint: |order| order,
         attacks: |world| vec![Exchange::of(world.inside(), ["d", "link"])],
@@ -32,6 +32,7 @@ fn a_directory_swapped_with_a_link_out_never_leads_a_change_out() {
         caught: &[
             "create", "replace", "edit", "mkdir", "move", "delete", "tree", "chmod", "link",
         ],
+        lead: 200,
         style: Style::Paths,
         fifos: &[],
     }
@@ -64,6 +65,7 @@ fn a_directory_moved_out_and_in_is_not_changed_while_it_is_away() {
         ],
         codes: &["not_found", "contended", "permission"],
         caught: &["create"],
+        lead: 200,
         style: Style::Held,
         fifos: &[],
     }
