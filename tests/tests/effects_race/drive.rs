@@ -269,5 +269,5 @@ pub(crate) fn onto(source: &str, path: &str) -> portcullis_client::protocol::ses
 }
 
 fn mode(n: u64) -> u16 {
-    if n % 2 == 0 { 0o600 } else { 0o640 }
+    if n.is_multiple_of(2) { 0o600 } else { 0o640 }
 }

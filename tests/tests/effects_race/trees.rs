@@ -34,7 +34,7 @@ impl Attack for Inhabit {
             return;
         };
         self.next += 1;
-        if self.next % 3 == 0 {
+        if self.next.is_multiple_of(3) {
             let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
             let name = format!("new-{}", self.next);
             // It fails when the directory is gone.
