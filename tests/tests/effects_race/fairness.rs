@@ -17,7 +17,7 @@ const LATER: usize = 6;
 /// Files that the holder makes in one effect, so that it can be stopped in the middle of it.
 const MANY: usize = 200;
 /// Effects that may overtake the move while it is on its way to the queue; many more than can.
-const OVERTAKEN: u64 = 50_000;
+const OVERTAKEN: u64 = 5_000;
 
 /// What happened in one round.
 struct Seen {
