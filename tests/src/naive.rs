@@ -4,6 +4,7 @@
 //! and attack run against it. Each check it makes is right at the moment it is made. A test that
 //! this server passes shows nothing.
 
+mod change;
 mod look;
 
 use look::{binding, code, each, errno, kind_of};
@@ -13,8 +14,8 @@ use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Completeness, Done, Entries, Entry, Found, FoundLine, Incarnation, Matches, More, ReadEnd,
-    ReadPart, ReadTail, Reply, Request, Rest, SessionId, Statistics, Steadiness, Welcome,
+    Completeness, Done, Entries, Entry, Found, FoundLine, Incarnation, Matches, More, Ping,
+    ReadEnd, ReadPart, ReadTail, Reply, Request, Rest, SessionId, Statistics, Steadiness, Welcome,
 };
 use portcullis_transport::{Buffer, Endpoint, SessionSide};
 use rustix::fs::{CWD, Mode, OFlags};
@@ -39,8 +40,20 @@ pub struct Naive {
     pub root: PathBuf,
     /// A file it must not show, by device and inode.
     pub denied: Option<(u64, u64)>,
-    /// Opens that hang are freed by opening these for writing, if they are FIFOs.
+    /// Opens that hang are freed by opening these, if they are FIFOs.
     pub fifos: Vec<PathBuf>,
+    /// How it changes files.
+    pub style: Style,
+}
+
+/// How a naive server finds the place of a change once it has checked it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// By the path that it checked.
+    Paths,
+    /// In the directory that it checked and holds open, without looking again where that is by
+    /// now. A name below `.git` is refused by the check.
+    Held,
 }
 
 /// A running naive server, and the client's end of its socket until it is taken.
@@ -132,7 +145,8 @@ fn look_for_hangs(watch: &Watch, hangs: &AtomicU64, fifos: &[PathBuf]) {
             counted = began;
         }
         for fifo in fifos {
-            let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            // For both, which succeeds whatever the other side waits for.
+            let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
             drop(rustix::fs::openat(CWD, fifo, flags, Mode::empty()));
         }
     }
@@ -159,7 +173,7 @@ impl Server {
                 return;
             };
             let (frame, _) = packet.decode().unwrap();
-            let (id, request) = (frame.id, frame.message);
+            let (id, request, content) = (frame.id, frame.message, frame.content);
             let answered = match request {
                 Request::Hello(hello) => {
                     let welcome = Welcome {
@@ -180,11 +194,16 @@ impl Server {
                     self.search(id, ask.selector.path.as_slice(), &pattern)
                 }
                 Request::Cancel(_) => Ok(()),
-                // Changes have a naive server of their own.
+                Request::Change(set) => {
+                    let content = content.to_vec();
+                    self.change(id, &set, &content)
+                }
+                Request::Ping(_) => {
+                    self.reply(id, &Reply::Pong(Ping {}), &[]);
+                    Ok(())
+                }
                 Request::Whoami(_)
                 | Request::Why(_)
-                | Request::Ping(_)
-                | Request::Change(_)
                 | Request::Upload(_)
                 | Request::DropUpload(_) => Err(Code::UnsupportedVerb),
             };
@@ -240,10 +259,15 @@ impl Server {
 
     /// The use.
     fn open(&self, path: &Path) -> Result<fs::File, Code> {
+        self.watched(|| fs::File::open(path)).map_err(code)
+    }
+
+    /// A call that may hang.
+    fn watched<T>(&self, call: impl FnOnce() -> T) -> T {
         self.watch.began.store(self.watch.now(), Ordering::Relaxed);
-        let opened = fs::File::open(path).map_err(code);
+        let made = call();
         self.watch.began.store(0, Ordering::Relaxed);
-        opened
+        made
     }
 
     fn stat(&mut self, id: RequestId, name: &[u8]) -> Result<(), Code> {

@@ -152,7 +152,7 @@ pub(crate) fn plan(
 /// put into it by then could not be taken back with it.
 fn tree_lock(steps: &[Step]) -> TreeLock {
     let alone = |step: &Step| {
-        step.act.moves_a_directory() || (steps.len() > 1 && matches!(step.act, Act::Mkdir { .. }))
+        step.act.takes_a_directory() || (steps.len() > 1 && matches!(step.act, Act::Mkdir { .. }))
     };
     if steps.iter().any(alone) {
         TreeLock::Exclusive

@@ -8,7 +8,7 @@ use crate::tally::Tally;
 use portcullis_client::Session;
 use portcullis_tests::attack::Attacker;
 use portcullis_tests::attack::{Swap, directory};
-use portcullis_tests::naive::Naive;
+use portcullis_tests::naive::{Naive, Style};
 use portcullis_tests::{World, own};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use std::os::fd::OwnedFd;
@@ -145,6 +145,7 @@ fn a_file_swapped_with_a_hard_link_of_another_is_one_object_in_judgement_and_con
         root: inside.canonicalize().unwrap(),
         denied: None,
         fifos: Vec::new(),
+        style: Style::Paths,
     };
     let mut serving = naive.start();
     let mut session = Session::from_socket(serving.socket()).unwrap();

@@ -6,7 +6,7 @@ use portcullis_client::Session;
 use portcullis_client::protocol::verb::VerbSet;
 use portcullis_tests::World;
 use portcullis_tests::attack::{Attacker, Swap};
-use portcullis_tests::naive::Naive;
+use portcullis_tests::naive::{Naive, Style};
 use rustix::fs::{CWD, Mode, OFlags};
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt as _;
@@ -127,6 +127,7 @@ impl Scenario {
             root: place.join("inside"),
             denied,
             fifos: self.fifos.iter().map(|fifo| place.join(fifo)).collect(),
+            style: Style::Paths,
         }
         .start();
         let mut session = Session::from_socket(serving.socket()).unwrap();

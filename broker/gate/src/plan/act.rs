@@ -156,8 +156,8 @@ impl Act {
         std::iter::once(first).chain(second)
     }
 
-    /// Whether every path through some directory changes.
-    pub(crate) fn moves_a_directory(&self) -> bool {
+    /// Whether a directory that exists goes from its name.
+    pub(crate) fn takes_a_directory(&self) -> bool {
         match self {
             Self::Move { held, .. } => held.observation.kind == Kind::Directory,
             Self::Delete { deletion, .. } => match deletion {
@@ -171,11 +171,6 @@ impl Act {
             | Self::Chmod { .. }
             | Self::Link { .. } => false,
         }
-    }
-
-    /// Whether a directory that exists goes from its name.
-    pub(crate) fn takes_a_directory(&self) -> bool {
-        self.moves_a_directory()
     }
 
     const fn temporary(&self) -> Option<Temporary> {

@@ -166,18 +166,16 @@ fn open_target(asked: &Asked<'_>, path: &RelPath) -> Result<(OwnedFd, Observatio
     let (session, root) = (asked.session, asked.root);
     match asked.parts.verb {
         Verb::Write | Verb::Edit | Verb::Move | Verb::Delete | Verb::Chmod => {
+            let look = || open_judged(session, root, path, Purpose::LookAtLink);
             match open_judged(session, root, path, Purpose::Content) {
-                // A link, a socket, a directory that may not be listed, a file that may not be
-                // read, or nothing that is named by this path: the look tells.
-                Err(
-                    Errno::LOOP
-                    | Errno::ACCESS
-                    | Errno::NXIO
-                    | Errno::NODEV
-                    | Errno::ISDIR
-                    | Errno::PERM
-                    | Errno::TXTBSY,
-                ) => open_judged(session, root, path, Purpose::LookAtLink),
+                // A link, a socket or a directory. A file that has the name by now was not opened
+                // for reading by the look, and its content is wanted: once more from the start.
+                Err(Errno::LOOP | Errno::NXIO | Errno::NODEV | Errno::ISDIR) => match look()? {
+                    (_, seen) if seen.kind == Kind::File => Err(Errno::STALE),
+                    found => Ok(found),
+                },
+                // A directory that may not be listed, a file that may not be read: the look tells.
+                Err(Errno::ACCESS | Errno::PERM | Errno::TXTBSY) => look(),
                 other => other,
             }
         }

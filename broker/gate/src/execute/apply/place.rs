@@ -1,6 +1,6 @@
 //! Making one step. Each leaves nothing behind when it fails, or says that it did.
 
-use super::undo::{put_back, remove};
+use super::undo::{put_back, remove, trade_back};
 use super::{Failure, Made, Name, Trace, is_nothing, name, state};
 use crate::plan::{Act, At, Content, Later, Staged, Step, Unstaged, copied, is_empty, stage};
 use crate::resolve::Held;
@@ -241,7 +241,7 @@ fn replace(
             Err(errno) => Failure::from(errno),
             Ok(_) => Failure::clean(Code::Contended),
         };
-        let back = put_back(&at, &beside, placed);
+        let back = put_back(&at, &beside, placed, file.as_fd());
         return Err(if back { failure } else { traced(failure) });
     }
     let made = Made::Exchanged {
@@ -249,6 +249,7 @@ fn replace(
         temporary,
         placed,
         displaced,
+        file: Rc::clone(file),
     };
     told(made, says, file.as_fd())
 }
@@ -256,15 +257,21 @@ fn replace(
 /// Whether what came out is the object the change was worked out from, in the same version, with
 /// nobody having begun to write it.
 fn is_displaced(beside: &Name, held: &Held) -> Result<bool, Errno> {
-    let now = open::recorded(&beside.observe()?);
+    Ok(is_version(beside, held)? && still_alone(held)?)
+}
+
+/// Whether a name has the object that was held, in the version it had then; of a directory only
+/// the object is compared, because what is in it has versions of its own.
+fn is_version(at: &Name, held: &Held) -> Result<bool, Errno> {
+    let now = open::recorded(&at.observe()?);
     let was = &held.observation;
     // A rename moves the time of change, so that of the content and the size are compared.
-    let same = now.stamp.object() == was.stamp.object()
-        && now.stamp.size == was.stamp.size
+    let unchanged = now.stamp.size == was.stamp.size
         && now.modified == was.modified
         && now.mode == was.mode
         && now.links == was.links;
-    Ok(same && still_alone(held)?)
+    let same = now.stamp.object() == was.stamp.object();
+    Ok(same && (unchanged || was.kind == Kind::Directory))
 }
 
 /// A lease that was taken and is gone means that somebody opened the file for writing.
@@ -288,10 +295,9 @@ fn claim(
     let beside = at.beside(temporary);
     change::rename(at.fd(), &at.name, beside.fd(), &beside.name)?;
     let right = match deletion {
-        Deletion::File | Deletion::Tree => beside.object().map(|now| now == id),
-        Deletion::Directory => beside
-            .object()
-            .and_then(|now| Ok(now == id && is_empty(beside.fd(), &beside.name)?)),
+        Deletion::File | Deletion::Tree => is_version(&beside, held),
+        Deletion::Directory => is_version(&beside, held)
+            .and_then(|same| Ok(same && is_empty(beside.fd(), &beside.name)?)),
     };
     if !matches!(right, Ok(true)) {
         let failure = match right {
@@ -351,14 +357,10 @@ fn trade(
     let beside = from.beside(temporary);
     change::exchange(from.fd(), &from.name, to.fd(), &to.name)?;
     let right = arrived(&to, id)
-        .and_then(|()| arrived(&from, displaced))
-        .and_then(|()| {
-            change::rename(from.fd(), &from.name, beside.fd(), &beside.name)?;
-            Ok(())
-        });
+        .and_then(|()| expected(is_version(&from, onto)?))
+        .and_then(|()| set_aside(&from, &beside, onto));
     if let Err(failure) = right {
-        let back = change::exchange(from.fd(), &from.name, to.fd(), &to.name);
-        return Err(if back.is_ok() {
+        return Err(if trade_back(&from, &to, id) {
             failure
         } else {
             traced(failure)
@@ -375,6 +377,29 @@ fn trade(
     told(made, says, held.fd())
 }
 
+/// Gives what a move displaced its temporary name. Under that nobody knows it: what is looked at
+/// there is what will go.
+fn set_aside(from: &Name, beside: &Name, onto: &Held) -> Result<(), Failure> {
+    change::rename(from.fd(), &from.name, beside.fd(), &beside.name)?;
+    let right = is_version(beside, onto)
+        .map_err(Failure::from)
+        .and_then(expected);
+    right.map_err(|failure| {
+        match change::rename(beside.fd(), &beside.name, from.fd(), &from.name) {
+            Ok(()) => failure,
+            Err(_) => traced(failure),
+        }
+    })
+}
+
+fn expected(is: bool) -> Result<(), Failure> {
+    if is {
+        Ok(())
+    } else {
+        Err(Failure::clean(Code::Contended))
+    }
+}
+
 fn chmod(held: &Held, mode: u16, says: &mut Says<'_>) -> Result<Made, Failure> {
     let object = open::duplicate(held.fd())?;
     meta::set_mode(held.fd(), mode)?;
@@ -385,16 +410,21 @@ fn chmod(held: &Held, mode: u16, says: &mut Says<'_>) -> Result<Made, Failure> {
     told(made, says, held.fd())
 }
 
+/// Made under the temporary name, where nobody puts another in its place before it was seen.
 fn link(at: Name, text: &[u8], temporary: Temporary, says: &mut Says<'_>) -> Result<Made, Failure> {
-    change::make_link(text, at.fd(), &at.name)?;
-    let now = match at.observe() {
-        Ok(now) if open::recorded(&now).kind == Kind::Link => now,
-        Ok(_) => return Err(traced(Failure::clean(Code::Contended))),
+    let beside = at.beside(temporary);
+    change::make_link(text, beside.fd(), &beside.name)?;
+    let named = beside.observe().and_then(|now| {
+        change::rename(beside.fd(), &beside.name, at.fd(), &at.name)?;
+        Ok(now)
+    });
+    let now = match named {
+        Ok(now) => now,
         Err(errno) => {
-            return match change::remove(at.fd(), &at.name) {
-                Ok(()) | Err(Errno::NOENT) => Err(errno.into()),
-                Err(_) => Err(traced(errno.into())),
-            };
+            return Err(match change::remove(beside.fd(), &beside.name) {
+                Ok(()) | Err(Errno::NOENT) => errno.into(),
+                Err(_) => traced(errno.into()),
+            });
         }
     };
     let id = open::recorded(&now).stamp.object();

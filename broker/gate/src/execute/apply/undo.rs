@@ -2,10 +2,10 @@
 //! back is looked at first, under a name nobody knows.
 
 use super::{Made, Name};
-use crate::sys::{change, meta};
+use crate::sys::{change, meta, open};
 use portcullis_protocol::view::ObjectId;
 use rustix::io::Errno;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, BorrowedFd};
 
 /// Tries of a call that only failed for the moment.
 const TRIES: u32 = 3;
@@ -51,11 +51,12 @@ fn one(made: Made) -> bool {
             temporary,
             placed,
             displaced,
+            file,
         } => {
             let beside = at.beside(temporary);
             beside.object() == Ok(displaced)
                 && again(|| change::exchange(beside.fd(), &beside.name, at.fd(), &at.name))
-                && settle(&at, &beside, placed, displaced)
+                && settle(&at, &beside, placed, displaced, file.as_fd())
         }
         Made::Claimed { at, temporary, .. } => {
             let beside = at.beside(temporary);
@@ -75,7 +76,7 @@ fn one(made: Made) -> bool {
             let beside = from.beside(temporary);
             again(|| change::rename(beside.fd(), &beside.name, from.fd(), &from.name))
                 && to.object() == Ok(id)
-                && again(|| change::exchange(from.fd(), &from.name, to.fd(), &to.name))
+                && trade_back(&from, &to, id)
         }
         Made::Moded { object, before } => again(|| meta::set_mode(object.as_fd(), before)),
     }
@@ -115,27 +116,38 @@ pub(super) fn remove(beside: &Name, ours: ObjectId) -> bool {
 }
 
 /// After an exchange brought out something else than expected: exchanges back until the name has
-/// what it had, and removes ours. `placed` is what was put there.
-pub(super) fn put_back(at: &Name, beside: &Name, placed: ObjectId) -> bool {
+/// what it had, and removes ours, which is `placed` and open as `ours`.
+pub(super) fn put_back(at: &Name, beside: &Name, placed: ObjectId, ours: BorrowedFd<'_>) -> bool {
     let Some(out) = (0..TRIES).find_map(|_| beside.object().ok()) else {
         return false;
     };
     again(|| change::exchange(beside.fd(), &beside.name, at.fd(), &at.name))
-        && settle(at, beside, placed, out)
+        && settle(at, beside, placed, out, ours)
 }
 
-/// After an exchange back: `restored` was put under the name and `expected` must have come out. If
-/// something else did, somebody replaced the name meanwhile, and an older version now stands over
-/// a newer one: exchange again, until what comes out is what was put there last. That is ours, or
-/// a version that somebody has replaced by then.
-fn settle(at: &Name, beside: &Name, expected: ObjectId, restored: ObjectId) -> bool {
-    let (mut expected, mut put) = (expected, restored);
+/// After an exchange back: `restored` was put under the name and `placed` must have come out. If
+/// something else did, somebody changed the name meanwhile, and an older version now stands over a
+/// newer one: exchange again, until what comes out is what was put there last.
+///
+/// That is ours, or a version that somebody took for ours or the other way round. Where ours is
+/// gone by then, he threw away what he took for that version, which may go after it. Where ours
+/// is not, he has it under a name of his own, and the version that he thinks is there has no other
+/// name than the temporary one: it is kept.
+fn settle(
+    at: &Name,
+    beside: &Name,
+    placed: ObjectId,
+    restored: ObjectId,
+    ours: BorrowedFd<'_>,
+) -> bool {
+    let (mut expected, mut put) = (placed, restored);
     for _ in 0..EXCHANGES_MAX {
         let Some(out) = (0..TRIES).find_map(|_| beside.object().ok()) else {
             return false;
         };
         if out == expected {
-            return remove(beside, out);
+            let may_go = out == placed || is_gone(ours);
+            return may_go && remove(beside, out);
         }
         // Not possible when the name was removed: it stays so, and what came out is kept.
         if !again(|| change::exchange(beside.fd(), &beside.name, at.fd(), &at.name)) {
@@ -144,4 +156,27 @@ fn settle(at: &Name, beside: &Name, expected: ObjectId, restored: ObjectId) -> b
         (expected, put) = (put, out);
     }
     false
+}
+
+/// Whether an open file has no name any more.
+fn is_gone(file: BorrowedFd<'_>) -> bool {
+    open::observe(file).is_ok_and(|now| open::recorded(&now).links == 0)
+}
+
+/// After two objects exchanged their names and one of them is not what was expected: exchanges
+/// them back; whether `moved` has its old name again. Where somebody took it from its new name
+/// meanwhile, what he put there gets that name back instead.
+pub(super) fn trade_back(from: &Name, to: &Name, moved: ObjectId) -> bool {
+    let exchange = || change::exchange(from.fd(), &from.name, to.fd(), &to.name);
+    if !again(exchange) {
+        return false;
+    }
+    match from.object() {
+        Ok(object) if object == moved => true,
+        Ok(_) => {
+            again(exchange);
+            false
+        }
+        Err(_) => false,
+    }
 }
