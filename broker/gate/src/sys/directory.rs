@@ -1,5 +1,6 @@
 //! Listing an open directory: names and types as the kernel gives them, in its order.
 
+use super::fault::point;
 use portcullis_protocol::view::Kind;
 use rustix::fs::{FileType, RawDir};
 use rustix::io::Errno;
@@ -47,7 +48,14 @@ pub fn each(
     mut visit: impl FnMut(Named<'_>) -> ControlFlow<()>,
 ) -> Result<(), Errno> {
     let mut raw = RawDir::new(directory, &mut fetch.0);
-    while let Some(entry) = raw.next() {
+    loop {
+        if raw.is_buffer_empty() {
+            // In place of the call that fills it.
+            point(|| Ok(()))?;
+        }
+        let Some(entry) = raw.next() else {
+            return Ok(());
+        };
         let entry = match entry {
             Ok(entry) => entry,
             Err(Errno::INTR) => continue,
@@ -63,10 +71,9 @@ pub fn each(
             inode: entry.ino(),
         };
         if visit(named).is_break() {
-            break;
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 /// Our word for the kernel's.

@@ -72,6 +72,11 @@ pub fn below(root: BorrowedFd<'_>, path: &RelPath, purpose: Purpose) -> Result<O
     }
 }
 
+/// A further descriptor of an open object.
+pub fn duplicate(object: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    point(|| rustix::io::fcntl_dupfd_cloexec(object, 3))
+}
+
 /// What the kernel says of an open object.
 pub fn observe(object: impl AsFd) -> Result<Statx, Errno> {
     point(|| {

@@ -1,7 +1,7 @@
 //! After a whole change set stands: what was displaced goes. Nothing here can fail the effect; what
 //! cannot be removed is counted and keeps its temporary name.
 
-use super::undo::remove;
+use super::undo::{insist, remove};
 use super::{Made, Name};
 use crate::sys::change;
 use crate::sys::directory::{self, Fetch};
@@ -69,7 +69,7 @@ pub(super) fn all(made: Vec<Made>) -> Left {
                 match deletion {
                     Deletion::File => remove(&beside, id),
                     Deletion::Directory => {
-                        let gone = change::remove_directory(beside.fd(), &beside.name);
+                        let gone = insist(|| change::remove_directory(beside.fd(), &beside.name));
                         left.entries += u64::from(gone.is_err());
                         gone.is_ok()
                     }
@@ -91,11 +91,12 @@ pub(super) fn all(made: Vec<Made>) -> Left {
 /// the top of it by one call that enters no mount and no link, and nothing but directories is
 /// opened at all.
 fn remove_tree(top: &Name, left: &mut u64) -> bool {
+    let others = *left;
     let name = match RelPath::parse(&top.name) {
         Ok(name) => name,
         Err(_) => return false,
     };
-    let root = match open::below(top.fd(), &name, Purpose::Look) {
+    let root = match insist(|| open::below(top.fd(), &name, Purpose::Look)) {
         Ok(root) => root,
         Err(_) => {
             *left += 1;
@@ -105,16 +106,20 @@ fn remove_tree(top: &Name, left: &mut u64) -> bool {
     // A directory comes again after all that was in it.
     let mut waiting = vec![(RelPath::root(), 0)];
     while let Some((path, rounds)) = waiting.pop() {
-        let Ok(opened) = open::below(root.as_fd(), &path, Purpose::Entries) else {
+        let emptied = insist(|| {
+            let opened = open::below(root.as_fd(), &path, Purpose::Entries)?;
+            empty(&opened, &path, left)
+        });
+        let Ok(below) = emptied else {
             *left += 1;
             continue;
         };
-        let below = empty(&opened, &path, left);
         if below.is_empty() {
             let gone = match parent(&root, &path) {
-                None => change::remove_directory(top.fd(), &top.name),
-                Some((directory, name)) => directory
-                    .and_then(|directory| change::remove_directory(directory.as_fd(), name)),
+                None => insist(|| change::remove_directory(top.fd(), &top.name)),
+                Some((directory, name)) => directory.and_then(|directory| {
+                    insist(|| change::remove_directory(directory.as_fd(), name))
+                }),
             };
             match gone {
                 Ok(()) => {}
@@ -131,7 +136,7 @@ fn remove_tree(top: &Name, left: &mut u64) -> bool {
             *left += 1;
         }
     }
-    *left == 0
+    *left == others
 }
 
 /// The open parent of a path below the tree, and its last name; none for the top.
@@ -139,36 +144,39 @@ fn parent<'p>(root: &OwnedFd, path: &'p RelPath) -> Option<(Result<OwnedFd, Errn
     let name = path.last()?;
     let mut above = path.clone();
     above.pop();
-    Some((open::below(root.as_fd(), &above, Purpose::Look), name))
+    let opened = insist(|| open::below(root.as_fd(), &above, Purpose::Look));
+    Some((opened, name))
 }
 
 /// Removes all but the directories in one directory; gives those.
-fn empty(opened: &OwnedFd, path: &RelPath, left: &mut u64) -> Vec<RelPath> {
-    let mut below = Vec::new();
-    let mut files: Vec<Vec<u8>> = Vec::new();
-    let listed = directory::each(opened.as_fd(), &mut Fetch::new(), |named| {
-        match (is_directory(opened.as_fd(), &named), path.join(named.name)) {
-            (true, Ok(path)) => below.push(path),
-            (true, Err(_)) => *left += 1,
-            (false, _) => files.push(named.name.to_vec()),
-        }
+fn empty(opened: &OwnedFd, path: &RelPath, left: &mut u64) -> Result<Vec<RelPath>, Errno> {
+    let mut names: Vec<(Vec<u8>, Kind)> = Vec::new();
+    directory::each(opened.as_fd(), &mut Fetch::new(), |named| {
+        names.push((named.name.to_vec(), named.kind));
         ControlFlow::Continue(())
-    });
-    *left += u64::from(listed.is_err());
-    for name in files {
-        match change::remove(opened.as_fd(), &name) {
+    })?;
+    let mut below = Vec::new();
+    for (name, kind) in names {
+        if is_directory(opened.as_fd(), &name, kind) {
+            match path.join(&name) {
+                Ok(path) => below.push(path),
+                Err(_) => *left += 1,
+            }
+            continue;
+        }
+        match insist(|| change::remove(opened.as_fd(), &name)) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(_) => *left += 1,
         }
     }
-    below
+    Ok(below)
 }
 
 /// Some file systems do not say in a listing what a name is.
-fn is_directory(directory: BorrowedFd<'_>, named: &directory::Named<'_>) -> bool {
-    match named.kind {
+fn is_directory(directory: BorrowedFd<'_>, name: &[u8], kind: Kind) -> bool {
+    match kind {
         Kind::Directory => true,
-        Kind::Unknown => open::observe_name(directory, named.name)
+        Kind::Unknown => insist(|| open::observe_name(directory, name))
             .is_ok_and(|seen| crate::observation::observation(&seen).kind == Kind::Directory),
         Kind::File | Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device => false,
     }

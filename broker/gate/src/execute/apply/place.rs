@@ -380,7 +380,7 @@ fn trade(
 }
 
 fn chmod(held: &Held, mode: u16, says: &mut Says<'_>) -> Result<Made, Failure> {
-    let object = rustix::io::fcntl_dupfd_cloexec(held.fd(), 3).map_err(Failure::from)?;
+    let object = open::duplicate(held.fd())?;
     meta::set_mode(held.fd(), mode)?;
     let made = Made::Moded {
         object,

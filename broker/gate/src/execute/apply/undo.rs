@@ -82,8 +82,20 @@ fn one(made: Made) -> bool {
 }
 
 /// Makes a call until it succeeds, a few times.
-fn again(mut call: impl FnMut() -> Result<(), Errno>) -> bool {
-    (0..TRIES).any(|_| call().is_ok())
+fn again(call: impl FnMut() -> Result<(), Errno>) -> bool {
+    insist(call).is_ok()
+}
+
+/// The same, with what the last call gave.
+pub(super) fn insist<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    let mut given = call();
+    for _ in 1..TRIES {
+        if given.is_ok() {
+            break;
+        }
+        given = call();
+    }
+    given
 }
 
 /// Removes a temporary that is ours; whether nothing is left of it.
