@@ -11,7 +11,7 @@ use crate::state::{IntentId, OpenIntent};
 use portcullis_protocol::authority::Authority;
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::control::Witness;
-use portcullis_protocol::ledger::{Duty, Event, Finish, Intent, RunAs, Seen, SeenStep};
+use portcullis_protocol::ledger::{Duty, Event, Finish, Intent, RunAs, Seen, SeenStep, Step};
 use portcullis_protocol::limits::EFFECT_BYTES_MAX;
 use portcullis_protocol::session::{Guarantee, Incarnation, Outcome, SessionId, Touched};
 use portcullis_protocol::view::{PathState, Present};
@@ -40,12 +40,26 @@ pub(crate) enum Settled {
     No,
 }
 
+/// Whose the names of an effect are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// Its own, until it has its receipt: what is there is what it left.
+    Held,
+    /// Everybody's: the gate gave its locks back when all names stood as announced, and what is
+    /// there now may be of another effect.
+    GivenBack,
+}
+
 /// Settles the effect of a gate that is gone. Without a view nobody can look.
 pub(crate) async fn settle(shared: &Shared, view: Option<View<'_>>, running: Running) -> Settled {
     let Running {
         id, intent, held, ..
     } = running;
-    close(shared, view, id, &intent, held).await
+    let names = match held {
+        Some(_) => Names::Held,
+        None => Names::GivenBack,
+    };
+    close(shared, view, (id, &intent, names), held).await
 }
 
 /// Settles what earlier wardens left behind. The locks are asked for before anyone else can ask.
@@ -65,7 +79,9 @@ pub(crate) fn settle_left(shared: &Arc<Shared>, left: Vec<OpenIntent>) {
                 run_as: *run_as,
             });
             let intent = &open.begin.intent;
-            if close(&shared, view, open.id, intent, held).await == Settled::Yes {
+            // Whether it gave its locks back is not in the journal.
+            let effect = (open.id, intent, Names::Held);
+            if close(&shared, view, effect, held).await == Settled::Yes {
                 // A session that cannot be ended now is by the next warden.
                 shared.state.end_session(open.session).ok();
             }
@@ -89,8 +105,7 @@ fn found_again(authority: &Authority) -> Option<(&Authority, Vec<Arc<SealedRoot>
 async fn close(
     shared: &Shared,
     view: Option<View<'_>>,
-    id: IntentId,
-    intent: &Intent,
+    (id, intent, names): (IntentId, &Intent, Names),
     held: Option<Held>,
 ) -> Settled {
     let seen = match view {
@@ -100,7 +115,7 @@ async fn close(
         Some(_) | None => None,
     };
     let (end, witness) = match seen {
-        Some(seen) => (judge(intent, &seen), Witness::Observer),
+        Some(seen) => (judge(intent, &seen, names), Witness::Observer),
         None => (unseen(intent), Witness::Nobody),
     };
     for _ in 0..TRIES {
@@ -156,10 +171,12 @@ async fn observe(shared: &Shared, view: &View<'_>, intent: &Intent) -> Option<Ve
 }
 
 /// The end of an effect by what was seen afterwards: done when every name is as it was to be,
-/// failed when every name is as it was before, else uncertain.
-fn judge(intent: &Intent, seen: &[SeenStep]) -> Finish {
+/// failed when every name is as it was before, else uncertain. An effect whose names were given
+/// back is done, and only what it left is looked for.
+fn judge(intent: &Intent, seen: &[SeenStep], names: Names) -> Finish {
     let steps = || intent.steps.as_slice().iter().zip(seen);
-    let outcome = if steps().all(|(step, seen)| proves(&step.touched.after, &seen.now)) {
+    let stands = |(step, seen): (&Step, &SeenStep)| proves(&step.touched.after, &seen.now);
+    let outcome = if names == Names::GivenBack || steps().all(stands) {
         Outcome::Done
     } else if steps().all(|(step, seen)| {
         // A displaced object under a temporary name is not where it was, whatever its name shows.
@@ -177,7 +194,10 @@ fn judge(intent: &Intent, seen: &[SeenStep]) -> Finish {
     });
     let left = u32::try_from(left.count()).unwrap_or(u32::MAX);
     let touched = steps().map(|(step, seen)| Touched {
-        after: seen.now,
+        after: match names {
+            Names::GivenBack if !stands((step, seen)) => step.touched.after,
+            Names::GivenBack | Names::Held => seen.now,
+        },
         ..step.touched.clone()
     });
     fitting(finish(outcome, touched.collect(), left), intent)

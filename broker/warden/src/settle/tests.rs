@@ -76,7 +76,7 @@ fn ended(steps: &[(PathState, PathState)], seen: &[(PathState, PathState)]) -> (
             temporary: *temporary,
         })
         .collect();
-    let end = judge(&intent(steps), &seen);
+    let end = judge(&intent(steps), &seen, Names::Held);
     let states: Vec<PathState> = end.touched.as_slice().iter().map(|t| t.after).collect();
     assert_eq!(states, seen.iter().map(|s| s.now).collect::<Vec<_>>());
     (end.outcome, end.left)
@@ -177,9 +177,34 @@ fn an_end_that_is_too_long_with_versions_is_told_without_them() {
             temporary: GONE,
         })
         .collect();
-    let end = judge(&intent, &seen);
+    let end = judge(&intent, &seen, Names::Held);
     assert!(encoded(&end) <= EFFECT_BYTES_MAX.max(encoded(&unseen(&intent))));
     assert_eq!(end.outcome, Outcome::Uncertain);
     assert_eq!(end.touched.as_slice()[0].after, GONE);
     assert_eq!(end.touched.as_slice()[1].after, planned(1));
+}
+
+#[test]
+fn names_that_were_given_back_prove_nothing() {
+    let steps = [(file(1, 1), GONE), (GONE, planned(2))];
+    // Another effect has made a file where this one deleted one.
+    let seen = [
+        SeenStep {
+            now: file(7, 7),
+            temporary: file(1, 1),
+        },
+        SeenStep {
+            now: file(2, 2),
+            temporary: GONE,
+        },
+    ];
+    let end = judge(&intent(&steps), &seen, Names::GivenBack);
+    assert_eq!((end.outcome, end.left), (Outcome::Done, 1));
+    let after = |end: &Finish| -> Vec<PathState> {
+        end.touched.as_slice().iter().map(|t| t.after).collect()
+    };
+    assert_eq!(after(&end), [GONE, file(2, 2)]);
+    let end = judge(&intent(&steps), &seen, Names::Held);
+    assert_eq!(end.outcome, Outcome::Uncertain);
+    assert_eq!(after(&end), [file(7, 7), file(2, 2)]);
 }
