@@ -6,8 +6,11 @@
 
 pub mod attack;
 pub mod attempts;
+pub mod deeds;
+pub mod faults;
 pub mod naive;
 pub mod sys;
+pub mod tree;
 
 pub mod hostile;
 

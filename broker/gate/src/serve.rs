@@ -151,7 +151,10 @@ impl Conversation {
             Request::Change(set) => self.change(&set, content)?,
             Request::Upload(ask) => {
                 let (session, outlet) = (&self.session, &mut self.outlet);
-                pipeline::upload(session, &mut self.uploads, &ask, content, outlet)?;
+                sys::fault::enter();
+                let kept = pipeline::upload(session, &mut self.uploads, &ask, content, outlet);
+                sys::fault::leave();
+                kept?;
             }
             Request::DropUpload(ask) => {
                 self.uploads.forget(ask.upload);

@@ -17,6 +17,8 @@ pub enum Fault {
     Die,
     /// The process ends after the call.
     DieAfter,
+    /// The process waits before the call until somebody ends it.
+    Hang,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -26,23 +28,24 @@ struct Plan {
 }
 
 static PLAN: OnceLock<Plan> = OnceLock::new();
-/// Whether the thread that makes effects is making one.
+/// Whether the thread that makes effects is making one, or keeps a part of an upload for one.
 static WITHIN: AtomicBool = AtomicBool::new(false);
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// Makes the `nth` call (from 1) that an effect makes meet `fault`. For tests; once.
+/// Makes the `nth` call (from 1) that an effect makes, its uploads included, meet `fault`. For
+/// tests; once.
 #[doc(hidden)]
 pub fn arm(nth: u32, fault: Fault) {
     // A second plan is ignored: the first is what the test's name says.
     PLAN.set(Plan { nth, fault }).unwrap_or_default();
 }
 
-/// Counts from here on: an effect begins.
+/// Counts from here on: an effect begins, or a part of an upload is kept.
 pub(crate) fn enter() {
     WITHIN.store(true, Ordering::Relaxed);
 }
 
-/// Counts no longer: the effect is over.
+/// Counts no longer: it is over.
 pub(crate) fn leave() {
     WITHIN.store(false, Ordering::Relaxed);
 }
@@ -64,6 +67,9 @@ pub(super) fn point<T>(call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Err
             drop(call());
             std::process::abort()
         }
-        Fault::Fail(_) | Fault::FailFrom(_) | Fault::Die | Fault::DieAfter => call(),
+        Fault::Hang if n == plan.nth => loop {
+            std::thread::park();
+        },
+        Fault::Fail(_) | Fault::FailFrom(_) | Fault::Die | Fault::DieAfter | Fault::Hang => call(),
     }
 }
