@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Receipts after one among which a deletion that came before it may be.
-const WINDOW: usize = 1000;
+/// How long after a receipt a deletion that came before it may have its own, in milliseconds.
+const WINDOW_MS: u64 = 2_000;
 
 /// What receipts say is where.
 #[derive(Debug, Default)]
@@ -42,7 +42,8 @@ impl Model {
         }
         // One session makes one effect after the other.
         let mut sessions = BTreeSet::from([receipt.session]);
-        for deletion in later.iter().take(WINDOW) {
+        let end = receipt.at_ms + WINDOW_MS;
+        for deletion in later.iter().take_while(|one| one.at_ms <= end) {
             if sessions.insert(deletion.session)
                 && is_deletion(deletion)
                 && !self.taken.contains(&deletion.id.number)
