@@ -11,7 +11,7 @@ use portcullis_protocol::authority::Scope;
 use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::verb::VerbSet;
 use portcullis_tests::deeds;
-use portcullis_warden::{Config, Embedded, GateExecutable, StatePlace};
+use portcullis_warden::{Config, Embedded, GateExecutable, StartError, StateError, StatePlace};
 use std::path::{Path, PathBuf};
 
 fn main() {
@@ -20,12 +20,22 @@ fn main() {
         panic!("own-warden <gate> <state> <root> <deed>");
     };
     let deed = deeds::named(deed).expect("a deed");
-    let warden = Embedded::start(Config {
-        gate: GateExecutable::At(PathBuf::from(gate)),
-        state: StatePlace::At(PathBuf::from(state)),
-        ..Config::default()
-    })
-    .unwrap();
+    let start = || {
+        Embedded::start(Config {
+            gate: GateExecutable::At(PathBuf::from(gate)),
+            state: StatePlace::At(PathBuf::from(state)),
+            ..Config::default()
+        })
+    };
+    // A process that a test forks shares the locks of a warden in it until it executes.
+    let warden = (0..500).find_map(|_| match start() {
+        Err(StartError::State(StateError::InUse { .. })) => {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            None
+        }
+        started => Some(started.unwrap()),
+    });
+    let warden = warden.expect("the state is free");
     let mut control = Control::new(warden.connect().unwrap()).unwrap();
     let label = Label::new("workspace").unwrap();
     let sealed = control

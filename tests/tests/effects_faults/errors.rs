@@ -1,6 +1,7 @@
 //! Every file system call of every verb fails: full disk, full quota, broken disk, no descriptors.
 
 use crate::bench::{Bench, Ran};
+use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::Outcome;
 use portcullis_protocol::view::PathState;
 use portcullis_tests::deeds::{self, Deed};
@@ -86,6 +87,16 @@ fn check(ran: &Ran, ideal: &BTreeMap<PathBuf, PathState>) {
     }
 }
 
+/// What failed is what the worker is told. A full disk is none for a call that only looks.
+fn is_said(errno: i32, code: Code) {
+    let codes: &[Code] = match errno {
+        EMFILE => &[Code::Exhausted],
+        EIO => &[Code::Io],
+        _ => &[Code::DiskFull, Code::Io],
+    };
+    assert!(codes.contains(&code), "{errno}: {code:?}");
+}
+
 /// One call fails, and no other.
 #[test]
 fn one_failing_call_changes_nothing_or_nothing_but_the_whole() {
@@ -95,7 +106,7 @@ fn one_failing_call_changes_nothing_or_nothing_but_the_whole() {
         let ideal = bench.ideal(*deed);
         let calls = calls(&mut bench, *deed);
         let mut count = Count::default();
-        let mut codes = std::collections::BTreeMap::new();
+        let mut codes = BTreeMap::new();
         for errno in [ENOSPC, EDQUOT, EIO, EMFILE] {
             for nth in 1..=calls {
                 let ran = bench.run(*deed, Some((nth, &errno.to_string())));
@@ -103,9 +114,9 @@ fn one_failing_call_changes_nothing_or_nothing_but_the_whole() {
                 check(&ran, &ideal);
                 count.of(&ran);
                 if let Err(error) = &ran.answer {
-                    *codes
-                        .entry((errno, error.refusal().unwrap().code.name()))
-                        .or_insert(0) += 1;
+                    let code = error.refusal().unwrap().code;
+                    is_said(errno, code);
+                    *codes.entry((errno, code.name())).or_insert(0) += 1;
                 }
                 let told = ran.told();
                 if told.is_some_and(|told| told.outcome == Outcome::Uncertain || told.left > 0) {

@@ -10,25 +10,23 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Receipts after one among which a deletion that came before it may be.
-const WINDOW: usize = 32;
+/// How long after a receipt a deletion that came before it may have its own, in milliseconds.
+const WINDOW_MS: u64 = 2_000;
 
 /// What receipts say is where.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     names: BTreeMap<PathBuf, PathState>,
-    /// Names that a receipt says could not be looked at, until a later one says what is there.
-    unknown: BTreeSet<PathBuf>,
     /// Receipts that tell of a tree in which another one, of a higher number, is done already.
     waiting: Vec<Receipt>,
+    /// Orders of receipts that nothing explains.
+    odd: Vec<String>,
     /// Numbers of receipts that were taken before their turn.
     taken: BTreeSet<u64>,
     /// How many were.
     pub(crate) early: u32,
     /// How many waited.
     pub(crate) waited: u32,
-    /// Names that were told as unknown.
-    pub(crate) told_unknown: u32,
 }
 
 impl Model {
@@ -44,7 +42,8 @@ impl Model {
         }
         // One session makes one effect after the other.
         let mut sessions = BTreeSet::from([receipt.session]);
-        for deletion in later.iter().take(WINDOW) {
+        let end = receipt.at_ms + WINDOW_MS;
+        for deletion in later.iter().take_while(|one| one.at_ms <= end) {
             if sessions.insert(deletion.session)
                 && is_deletion(deletion)
                 && !self.taken.contains(&deletion.id.number)
@@ -52,7 +51,6 @@ impl Model {
                 && takes_away(&receipt, deletion)
             {
                 self.early += 1;
-                println!("EARLY {} BEFORE {}", brief(deletion), brief(&receipt));
                 self.taken.insert(deletion.id.number);
                 self.make_with_waiting(deletion);
             }
@@ -69,23 +67,20 @@ impl Model {
         self.make(receipt.end.touched.as_slice());
         while let Some(next) = self.waiting.iter().position(|one| self.tells_of_this(one)) {
             let waited = self.waiting.remove(next);
-            let is_meant = is_deletion(receipt) || !self.unknown.is_empty();
-            assert!(
-                is_meant,
-                "made first: {}\nthen: {}",
-                brief(receipt),
-                brief(&waited)
-            );
+            if !is_deletion(receipt) {
+                let (first, then) = (brief(receipt), brief(&waited));
+                self.odd.push(format!(
+                    "made first: {first}
+and then: {then}"
+                ));
+            }
             self.make(waited.end.touched.as_slice());
         }
     }
 
     /// Whether every name of a receipt is as it says it was before.
     pub(crate) fn is_as_before(&self, receipt: &Receipt) -> bool {
-        let is_now = |one: &Touched| {
-            let path = disk(one);
-            self.is_unknown(path) || one.before.agrees(&self.at(path))
-        };
+        let is_now = |one: &Touched| one.before.agrees(&self.at(disk(one)));
         receipt.end.touched.as_slice().iter().all(is_now)
     }
 
@@ -100,10 +95,6 @@ impl Model {
 
     fn at(&self, path: &Path) -> PathState {
         self.names.get(path).copied().unwrap_or(PathState::Absent)
-    }
-
-    fn is_unknown(&self, path: &Path) -> bool {
-        path.ancestors().any(|above| self.unknown.contains(above))
     }
 
     /// Directories that come to be under another name take along what is below them.
@@ -131,16 +122,12 @@ impl Model {
             if let Some(object) = inner.remove(Path::new("")).and_then(directory) {
                 below.insert(object, inner);
             }
-            self.unknown.retain(|path| !path.starts_with(top));
         }
         for one in touched {
             let top = disk(one);
             match one.after {
                 PathState::Absent => {}
-                PathState::Unknown => {
-                    self.told_unknown += 1;
-                    self.unknown.insert(top.to_path_buf());
-                }
+                PathState::Unknown => panic!("nobody looked: {one:?}"),
                 PathState::Present(_) => {
                     let inner = directory(one.after).and_then(|object| below.remove(&object));
                     for (path, state) in inner.into_iter().flatten() {
@@ -153,28 +140,24 @@ impl Model {
     }
 
     /// Where a tree is another than the receipts say; nothing where they agree. Gives as well how
-    /// many names were compared, and how many nobody could look at.
-    pub(crate) fn differences(&self, tree: &Tree) -> (Vec<String>, usize, usize) {
-        let mut found: Vec<String> = self
-            .waiting
-            .iter()
-            .map(|receipt| format!("never possible: {}", brief(receipt)))
-            .collect();
+    /// many names were compared.
+    pub(crate) fn differences(&self, tree: &Tree) -> (Vec<String>, usize) {
+        let never = |receipt: &Receipt| format!("never possible: {}", brief(receipt));
+        let mut found = self.odd.clone();
+        found.extend(self.waiting.iter().map(never));
         let all: BTreeSet<&PathBuf> = self.names.keys().chain(tree.names.keys()).collect();
-        let (unknown, known): (Vec<&PathBuf>, Vec<&PathBuf>) =
-            all.into_iter().partition(|path| self.is_unknown(path));
-        for path in &known {
+        for path in &all {
             let (said, is) = (self.at(path), tree.at(path));
             if !said.agrees(&is) {
                 found.push(format!("{}: said {said:?}, is {is:?}", path.display()));
             }
         }
-        (found, known.len(), unknown.len())
+        (found, all.len())
     }
 }
 
 /// A receipt in a line for each name.
-fn brief(receipt: &Receipt) -> String {
+pub(crate) fn brief(receipt: &Receipt) -> String {
     let state = |state: &PathState| match state {
         PathState::Absent => "absent".to_owned(),
         PathState::Unknown => "unknown".to_owned(),

@@ -4,7 +4,7 @@
 //! `PORTCULLIS_SEED` repeats the choices of a run; how the sessions meet is not repeated.
 
 use crate::bench::log;
-use crate::model::Model;
+use crate::model::{Model, brief};
 use portcullis_client::change::{At, Replace};
 use portcullis_client::{Changes, Control, Error, ErrorCode, MintOrder, Session, ask, change};
 use portcullis_protocol::authority::Scope;
@@ -72,8 +72,8 @@ impl Random {
         let errno = self.of(&[28, 122, 5, 24]);
         let what = match self.below(10) {
             0..=2 => return None,
-            3..=5 => errno.to_string(),
-            6 => format!("from-{errno}"),
+            // One call only: a disk that stays broken leaves names that nobody could look at.
+            3..=6 => errno.to_string(),
             7..=8 => "die".to_owned(),
             _ => "die-after".to_owned(),
         };
@@ -390,16 +390,22 @@ fn compare(receipts: BTreeMap<u64, Receipt>, tree: &Tree) {
             Outcome::Failed => outdated += u32::from(!model.is_as_before(&receipt)),
         }
     }
-    let (differences, compared, unknown) = model.differences(tree);
+    let (differences, compared) = model.differences(tree);
     println!(
-        "== {all} receipts {ends:?}, {} that waited, {} taken early, {} names told as unknown, \
+        "== {all} receipts {ends:?}, {} that waited, {} taken early, \
          {outdated} failed ones that tell of a tree before their locks",
-        model.waited, model.early, model.told_unknown
+        model.waited, model.early
     );
     println!(
-        "== {compared} names compared, {unknown} not known; {left} left on record, {} temporaries",
+        "== {compared} names compared; {left} left on record, {} temporaries",
         tree.temporaries.len()
     );
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    if !differences.is_empty() {
+        // What it takes to find out why.
+        later
+            .iter()
+            .for_each(|receipt| println!("{}", brief(receipt)));
+        panic!("{}", differences.join("\n"));
+    }
     assert!(tree.temporaries.len() <= usize::try_from(left).unwrap());
 }

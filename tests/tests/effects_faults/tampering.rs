@@ -112,7 +112,7 @@ const CASES: &[(&str, &str)] = &[
         "receipt 8 is not the next of its chain",
     ),
     (
-        "DELETE FROM receipts WHERE number = 10; DELETE FROM diffs WHERE receipt = 10;",
+        "DELETE FROM receipts WHERE number = 10;",
         "session 2 does not end with its last receipt",
     ),
     (
@@ -142,11 +142,7 @@ const CASES: &[(&str, &str)] = &[
         "receipt 7 does not say what it hashes",
     ),
     (
-        "UPDATE diffs SET text = x'00' WHERE receipt = 7;",
-        "the difference of receipt 7 is another",
-    ),
-    (
-        "DELETE FROM diffs WHERE receipt = 7;",
+        "UPDATE receipts SET diff = x'00' WHERE number = 7;",
         "the difference of receipt 7 is another",
     ),
     (
@@ -171,8 +167,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     // A whole session taken away with all its receipts leaves a gap in the chain of heads.
     (
-        "DELETE FROM diffs WHERE receipt BETWEEN 6 AND 10;
-         DELETE FROM receipts WHERE session = 2; DELETE FROM heads WHERE session = 2;
+        "DELETE FROM receipts WHERE session = 2; DELETE FROM heads WHERE session = 2;
          DELETE FROM sessions WHERE id = 2;",
         "head 3 is not what its session came to",
     ),
