@@ -219,6 +219,7 @@ impl<'a> Effects<'a> {
     pub(crate) fn unlock(&mut self) -> Result<(), Lied> {
         match &mut self.now {
             Now::Begun(running) if running.held.is_some() => {
+                self.shared.state.number(running.id);
                 running.held = None;
                 Ok(())
             }

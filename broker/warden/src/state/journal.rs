@@ -59,7 +59,7 @@ pub(super) struct Journal {
     sessions: HashMap<SessionRow, Session>,
     /// Effects that are begun.
     open: u64,
-    /// The receipt that was written last.
+    /// The number that was given last.
     last: u64,
 }
 
@@ -78,6 +78,8 @@ struct Session {
 struct Open {
     began_ms: u64,
     request: Digest,
+    /// The number of its receipt, when it has one before it ends.
+    number: Option<u64>,
 }
 
 /// An intent as it is kept: how the trees are held, as a number of its own, and what is meant.
@@ -281,6 +283,7 @@ impl Journal {
         let open = Open {
             began_ms: now_ms(),
             request: begin.intent.request,
+            number: None,
         };
         self.database
             .prepare_cached("UPDATE sessions SET intent_ms = ?2, intent = ?3 WHERE id = ?1")?
@@ -319,6 +322,20 @@ impl Journal {
         let limit = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
         let sql = format!("PRAGMA max_page_count = {pages}");
         self.database.query_row(&sql, (), limit).unwrap();
+    }
+
+    /// Gives an open intent the number of its receipt. Numbers are the order of effects on any one
+    /// name: whoever gives its locks back before it ends has its number from then.
+    pub(super) fn number(&mut self, id: IntentId) {
+        let IntentId(row) = id;
+        let next = self.last + 1;
+        let session = self.sessions.get_mut(&row);
+        if let Some(open) = session.and_then(|session| session.open.as_mut())
+            && open.number.is_none()
+        {
+            open.number = Some(next);
+            self.last = next;
+        }
     }
 
     fn session(&self, row: SessionRow) -> Result<&Session, StateError> {
@@ -371,5 +388,6 @@ fn opened(began_ms: Option<i64>, body: Option<Vec<u8>>) -> Result<Option<Open>, 
     Ok(Some(Open {
         began_ms: count(began_ms),
         request: intent.request,
+        number: None,
     }))
 }

@@ -176,6 +176,11 @@ impl State {
         self.journal().finish(id, end, diff, witness)
     }
 
+    /// The effect gives its names back before it ends: its receipt has the next number.
+    pub(crate) fn number(&self, id: IntentId) {
+        self.journal().number(id);
+    }
+
     /// Intents without a receipt, those of earlier lives too.
     pub(crate) fn open_intents(&self) -> Result<Vec<OpenIntent>, StateError> {
         self.journal().open_intents()

@@ -167,6 +167,28 @@ fn an_intent_has_one_receipt_and_numbers_are_never_used_again() {
 }
 
 /// A state with two ended sessions of two receipts each, and one that runs with one.
+#[test]
+fn an_effect_that_gives_its_names_back_has_its_number_from_then() {
+    let dir = TempDir::new();
+    let state = open(&dir);
+    let run = state.begin_run("r", "o").unwrap();
+    let (first, second) = (session(&state, run, 1), session(&state, run, 2));
+    let slow = state.begin(first, &begin("a")).unwrap();
+    state.number(slow);
+    let quick = effect(&state, second, "a", Outcome::Done);
+    let ended = state.finish(slow, &end("a", Outcome::Done), b"", Witness::Gate);
+    assert_eq!((ended.unwrap().number, quick.number), (1, 2));
+    assert_eq!(effect(&state, first, "b", Outcome::Done).number, 3);
+    assert_eq!(records(&dir).verify().unwrap().broken, None);
+    drop(state);
+    // A number that was given and not used is not given again to another.
+    let state = open(&dir);
+    assert_eq!(
+        effect(&state, session(&state, run, 3), "c", Outcome::Done).number,
+        4
+    );
+}
+
 fn filled(dir: &TempDir) -> State {
     let state = open(dir);
     let run = state.begin_run("r", "o").unwrap();

@@ -38,7 +38,7 @@ impl Journal {
         let IntentId(row) = id;
         let session = self.session(row)?;
         let open = session.open.ok_or_else(no_intent)?;
-        let number = self.last + 1;
+        let number = open.number.unwrap_or(self.last + 1);
         let at_ms = now_ms();
         let kept = u32::try_from(diff.len()).unwrap_or(u32::MAX);
         let body = encode(&Body {
@@ -76,7 +76,7 @@ impl Journal {
         step.prepare_cached(tally(end.outcome))?
             .execute((row.0, sql(number), &head))?;
         step.commit()?;
-        self.last = number;
+        self.last = self.last.max(number);
         self.open = self.open.saturating_sub(1);
         if let Some(session) = self.sessions.get_mut(&row) {
             session.receipts += 1;
