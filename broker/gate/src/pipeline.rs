@@ -152,7 +152,7 @@ fn confirmed(
 ) -> Result<Confirmed, Box<Ended>> {
     // What an end that is not made tells of: the names, and that they are as they were.
     let announced = plan.outline();
-    let unmade = |refusal| Box::new(Ended::unmade(&announced, refusal));
+    let unmade = |refusal| Box::new(Ended::unmade(session, &announced, refusal));
     match confirm(session, begun, plan) {
         Ok(confirmed) => return Ok(confirmed),
         Err(Unconfirmed::Refused(refusal)) => return Err(unmade(refusal)),

@@ -149,9 +149,10 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// An effect that was begun and not made.
-    pub(crate) fn unmade(outline: &Outline, refusal: Refusal) -> Self {
-        let touched = outline.touched.iter().map(unchanged).collect();
+    /// An effect that was begun and not made: it tells what is there now, under its locks.
+    pub(crate) fn unmade(session: &Session, outline: &Outline, refusal: Refusal) -> Self {
+        let now = |touched: &Touched| at_rest(session, touched);
+        let touched = outline.touched.iter().map(now).collect();
         Self::new(Outcome::Failed, Guarantee::Exact, touched, Diff::default()).because(refusal)
     }
 
@@ -196,6 +197,26 @@ impl Ended {
 fn unchanged(touched: &Touched) -> Touched {
     Touched {
         after: touched.before,
+        ..touched.clone()
+    }
+}
+
+/// A name that nothing was done to, with what is there by now. What cannot be looked at is told as
+/// it was planned with.
+fn at_rest(session: &Session, touched: &Touched) -> Touched {
+    let mut parent = touched.path.clone();
+    parent.pop();
+    let name = touched.path.last().unwrap_or_default();
+    let looked = look_again(session, touched.root, &parent)
+        .and_then(|directory| open::observe_name(directory.fd.as_fd(), name));
+    let now = match looked {
+        Ok(now) => known(&now, touched),
+        Err(Errno::NOENT | Errno::NOTDIR) => PathState::Absent,
+        Err(_) => touched.before,
+    };
+    Touched {
+        before: now,
+        after: now,
         ..touched.clone()
     }
 }
