@@ -21,7 +21,7 @@ use crate::plan::{Order, Plan, plan};
 use crate::resolve::{Known, Missing, find, resolve};
 use crate::session::Session;
 use crate::suggest::suggest;
-use crate::uploads::Uploads;
+use crate::uploads::{Uploads, taken_by};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Deed, Links, Read, Reply, Request, Selector, Upload, Uploaded};
 use portcullis_protocol::verb::Verb;
@@ -125,12 +125,16 @@ pub(crate) fn change(
             Err(refusal) => return outlet.refuse(&refusal).map(unused),
         };
         let again = || steady(session, uploads, order);
-        let ended = match confirmed(session, ledger, &begun, plan, again) {
-            Ok(confirmed) => execute::apply(session, ledger, &begun, confirmed),
-            Err(ended) => *ended,
+        let (ended, spent) = match confirmed(session, ledger, &begun, plan, again) {
+            // What had a name for a moment cannot be given another: an upload is not tried twice.
+            Ok(confirmed) => (
+                execute::apply(session, ledger, &begun, confirmed),
+                taken_by(order.set).next().is_some(),
+            ),
+            Err(ended) => (*ended, false),
         };
         tries += 1;
-        let moved = ended.is_contended();
+        let moved = ended.is_contended() && !spent;
         let Ended { finish, diff } = ended;
         let receipt = ledger
             .finish(begun, finish.clone(), diff.bytes())

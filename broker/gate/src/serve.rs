@@ -9,14 +9,13 @@ use crate::plan::Order;
 use crate::session::Session;
 use crate::streams::{Streams, Work};
 use crate::sys;
-use crate::uploads::Uploads;
+use crate::uploads::{Uploads, taken_by};
 use portcullis_protocol::VERSION;
 use portcullis_protocol::frame::{DecodeError, RequestId};
 use portcullis_protocol::ledger::SessionEnd;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Change, ChangeSet, Closing, Hello, Limits, Ping, Read, Reply, Request, Source, UploadId,
-    Uploaded, Welcome,
+    ChangeSet, Closing, Hello, Limits, Ping, Read, Reply, Request, UploadId, Uploaded, Welcome,
 };
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use std::sync::Arc;
@@ -179,7 +178,7 @@ impl Conversation {
     }
 
     fn change(&mut self, set: &ChangeSet, content: &[u8]) -> Result<(), Gone> {
-        let uploads: Vec<UploadId> = used_uploads(set).collect();
+        let uploads: Vec<UploadId> = taken_by(set).collect();
         sys::fault::enter();
         let answered = pipeline::change(
             &self.session,
@@ -274,25 +273,6 @@ impl Conversation {
             .try_send(&mut Vec::new(), RequestId::NONE, &Reply::Closing(closing))
             .unwrap_or_default();
     }
-}
-
-/// The uploads a change set takes its content from.
-fn used_uploads(set: &ChangeSet) -> impl Iterator<Item = UploadId> {
-    set.changes
-        .as_slice()
-        .iter()
-        .filter_map(|change| match change {
-            Change::Write(write) => match write.source {
-                Source::Upload(id) => Some(id),
-                Source::Inline(_) => None,
-            },
-            Change::Edit(_)
-            | Change::Mkdir(_)
-            | Change::Move(_)
-            | Change::Delete(_)
-            | Change::Chmod(_)
-            | Change::Link(_) => None,
-        })
 }
 
 fn counted(request: &Request) -> Counted {

@@ -6,7 +6,7 @@ use crate::resolve::Directory;
 use crate::sys::change;
 use portcullis_protocol::limits::{UPLOADS_MAX, WRITE_BYTES_MAX};
 use portcullis_protocol::refusal::Code;
-use portcullis_protocol::session::UploadId;
+use portcullis_protocol::session::{Change, ChangeSet, Source, UploadId};
 use portcullis_protocol::view::{Digest, ObjectId};
 use rustix::io::Errno;
 use std::cell::Cell;
@@ -134,4 +134,23 @@ impl Uploads {
     pub(crate) fn forget(&mut self, id: UploadId) {
         self.0.remove(&id);
     }
+}
+
+/// The uploads a change set takes its content from.
+pub(crate) fn taken_by(set: &ChangeSet) -> impl Iterator<Item = UploadId> {
+    set.changes
+        .as_slice()
+        .iter()
+        .filter_map(|change| match change {
+            Change::Write(write) => match write.source {
+                Source::Upload(id) => Some(id),
+                Source::Inline(_) => None,
+            },
+            Change::Edit(_)
+            | Change::Mkdir(_)
+            | Change::Move(_)
+            | Change::Delete(_)
+            | Change::Chmod(_)
+            | Change::Link(_) => None,
+        })
 }

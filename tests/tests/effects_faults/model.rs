@@ -21,15 +21,24 @@ impl Model {
     /// Takes the next receipt, in the order of their numbers, which is the order of effects on any
     /// one name.
     pub(crate) fn take(&mut self, receipt: &Receipt) {
-        if receipt.end.outcome == Outcome::Done && !self.is_as_before(receipt) {
-            self.odd
-                .push(format!("not what was there: {}", brief(receipt)));
+        match receipt.end.outcome {
+            Outcome::Done | Outcome::Failed => self.look(receipt),
+            // What it found is not known, only what it left.
+            Outcome::Uncertain => {}
         }
         self.make(receipt.end.touched.as_slice());
     }
 
+    /// Remembers a receipt that tells of another tree than those before it made.
+    pub(crate) fn look(&mut self, receipt: &Receipt) {
+        if !self.is_as_before(receipt) {
+            self.odd
+                .push(format!("not what was there: {}", brief(receipt)));
+        }
+    }
+
     /// Whether every name of a receipt is as it says it was before.
-    pub(crate) fn is_as_before(&self, receipt: &Receipt) -> bool {
+    fn is_as_before(&self, receipt: &Receipt) -> bool {
         let is_now = |one: &Touched| one.before.agrees(&self.at(disk(one)));
         receipt.end.touched.as_slice().iter().all(is_now)
     }

@@ -66,9 +66,11 @@ pub fn give_memory_back() {
     }
 }
 
-/// Limits one resource of this process, softly and hard. Cannot be raised again without a
-/// capability.
+/// Limits one resource of this process, softly and hard, to no more than it may have now. Cannot be
+/// raised again without a capability.
 pub fn limit(resource: rustix::process::Resource, to: u64) -> Result<(), Errno> {
+    let inherited = rustix::process::getrlimit(resource).maximum;
+    let to = inherited.map_or(to, |most| most.min(to));
     rustix::process::setrlimit(
         resource,
         rustix::process::Rlimit {

@@ -1,9 +1,9 @@
 //! Making one step. Each leaves nothing behind when it fails, or says that it did.
 
-use super::undo::{put_back, remove, trade_back};
+use super::undo::{insist, put_back, remove, trade_back};
 use super::{Failure, Made, Name, Trace, is_nothing, name, state};
 use crate::plan::{Act, At, Content, Later, Staged, Step, Unstaged, copied, is_empty, stage};
-use crate::resolve::Held;
+use crate::resolve::{Held, look_again};
 use crate::session::Session;
 use crate::sys::meta::{self, Lease};
 use crate::sys::{change, open};
@@ -67,7 +67,7 @@ pub(super) fn make(
                 Some(onto) => trade(from, to, (held, onto), *temporary, &mut says),
             }
         }
-        Act::Chmod { held, mode, .. } => chmod(held, *mode, &mut says),
+        Act::Chmod { at, held, mode } => chmod(session, at, (held, *mode), &mut says),
         Act::Link {
             at,
             text,
@@ -400,9 +400,31 @@ fn expected(is: bool) -> Result<(), Failure> {
     }
 }
 
-fn chmod(held: &Held, mode: u16, says: &mut Says<'_>) -> Result<Made, Failure> {
+/// The kernel's cage does not cover modes, so that an object moved out of the root keeps being
+/// reached by its descriptor: looked for from the root before and afterwards, and set back if it
+/// is gone.
+fn chmod(
+    session: &Session,
+    at: &At,
+    (held, mode): (&Held, u16),
+    says: &mut Says<'_>,
+) -> Result<Made, Failure> {
     let object = open::duplicate(held.fd())?;
+    let id = held.observation.stamp.object();
+    let is_there = || matches!(place_of(session, at), Ok(there) if there == id);
+    if !is_there() {
+        return Err(Failure::clean(Code::Contended));
+    }
     meta::set_mode(held.fd(), mode)?;
+    if !is_there() {
+        let failure = Failure::clean(Code::Contended);
+        let back = insist(|| meta::set_mode(held.fd(), held.observation.mode));
+        return Err(if back.is_ok() {
+            failure
+        } else {
+            traced(failure)
+        });
+    }
     let made = Made::Moded {
         object,
         before: held.observation.mode,
@@ -411,6 +433,15 @@ fn chmod(held: &Held, mode: u16, says: &mut Says<'_>) -> Result<Made, Failure> {
 }
 
 /// Made under the temporary name, where nobody puts another in its place before it was seen.
+/// The object that is at a path of the root now.
+fn place_of(session: &Session, at: &At) -> Result<ObjectId, Errno> {
+    let mut parent = at.path.clone();
+    parent.pop();
+    let directory = look_again(session, at.root, &parent)?;
+    let now = open::observe_name(directory.fd.as_fd(), at.name())?;
+    Ok(open::recorded(&now).stamp.object())
+}
+
 fn link(at: Name, text: &[u8], temporary: Temporary, says: &mut Says<'_>) -> Result<Made, Failure> {
     let beside = at.beside(temporary);
     change::make_link(text, beside.fd(), &beside.name)?;
