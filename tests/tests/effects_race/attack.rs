@@ -121,7 +121,11 @@ impl Save {
 impl Attack for Save {
     fn turn(&mut self, events: &mut Vec<Event>) {
         self.next += 1;
-        let content = format!("attacker's version {} of {}\nline\n", self.next, self.name);
+        // Two attackers never make one content: versions are told apart by it.
+        let content = format!(
+            "attacker's version {} of {}, {:?}\nline\n",
+            self.next, self.name, self.way
+        );
         let (stage, name) = (self.place.join("stage"), self.place.join(self.name));
         std::fs::write(&stage, &content).unwrap();
         let placed = Event::Placed(digest(content.as_bytes()));

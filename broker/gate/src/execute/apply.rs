@@ -72,8 +72,6 @@ pub(super) enum Made {
         temporary: Temporary,
         placed: ObjectId,
         displaced: ObjectId,
-        /// What was placed.
-        file: Rc<OwnedFd>,
     },
     /// An object that has the temporary name instead of its own.
     Claimed {

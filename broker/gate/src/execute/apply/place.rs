@@ -241,7 +241,7 @@ fn replace(
             Err(errno) => Failure::from(errno),
             Ok(_) => Failure::clean(Code::Contended),
         };
-        let back = put_back(&at, &beside, placed, file.as_fd());
+        let back = put_back(&at, &beside, placed);
         return Err(if back { failure } else { traced(failure) });
     }
     let made = Made::Exchanged {
@@ -249,7 +249,6 @@ fn replace(
         temporary,
         placed,
         displaced,
-        file: Rc::clone(file),
     };
     told(made, says, file.as_fd())
 }

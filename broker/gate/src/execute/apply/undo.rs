@@ -2,10 +2,10 @@
 //! back is looked at first, under a name nobody knows.
 
 use super::{Made, Name};
-use crate::sys::{change, meta, open};
+use crate::sys::{change, meta};
 use portcullis_protocol::view::ObjectId;
 use rustix::io::Errno;
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::AsFd as _;
 
 /// Tries of a call that only failed for the moment.
 const TRIES: u32 = 3;
@@ -51,12 +51,11 @@ fn one(made: Made) -> bool {
             temporary,
             placed,
             displaced,
-            file,
         } => {
             let beside = at.beside(temporary);
             beside.object() == Ok(displaced)
                 && again(|| change::exchange(beside.fd(), &beside.name, at.fd(), &at.name))
-                && settle(&at, &beside, placed, displaced, file.as_fd())
+                && settle(&at, &beside, placed, displaced)
         }
         Made::Claimed { at, temporary, .. } => {
             let beside = at.beside(temporary);
@@ -116,38 +115,29 @@ pub(super) fn remove(beside: &Name, ours: ObjectId) -> bool {
 }
 
 /// After an exchange brought out something else than expected: exchanges back until the name has
-/// what it had, and removes ours, which is `placed` and open as `ours`.
-pub(super) fn put_back(at: &Name, beside: &Name, placed: ObjectId, ours: BorrowedFd<'_>) -> bool {
+/// what it had, and removes ours, which is `placed`.
+pub(super) fn put_back(at: &Name, beside: &Name, placed: ObjectId) -> bool {
     let Some(out) = (0..TRIES).find_map(|_| beside.object().ok()) else {
         return false;
     };
     again(|| change::exchange(beside.fd(), &beside.name, at.fd(), &at.name))
-        && settle(at, beside, placed, out, ours)
+        && settle(at, beside, placed, out)
 }
 
 /// After an exchange back: `restored` was put under the name and `placed` must have come out. If
 /// something else did, somebody changed the name meanwhile, and an older version now stands over a
 /// newer one: exchange again, until what comes out is what was put there last.
 ///
-/// That is ours, or a version that somebody took for ours or the other way round. Where ours is
-/// gone by then, he threw away what he took for that version, which may go after it. Where ours
-/// is not, he has it under a name of his own, and the version that he thinks is there has no other
-/// name than the temporary one: it is kept.
-fn settle(
-    at: &Name,
-    beside: &Name,
-    placed: ObjectId,
-    restored: ObjectId,
-    ours: BorrowedFd<'_>,
-) -> bool {
+/// Only ours is removed. Any other version that is left here was displaced by ours and replaced by
+/// somebody who saw ours, and not it: nobody has thrown it away, so that it is kept, and told.
+fn settle(at: &Name, beside: &Name, placed: ObjectId, restored: ObjectId) -> bool {
     let (mut expected, mut put) = (placed, restored);
     for _ in 0..EXCHANGES_MAX {
         let Some(out) = (0..TRIES).find_map(|_| beside.object().ok()) else {
             return false;
         };
         if out == expected {
-            let may_go = out == placed || is_gone(ours);
-            return may_go && remove(beside, out);
+            return out == placed && remove(beside, out);
         }
         // Not possible when the name was removed: it stays so, and what came out is kept.
         if !again(|| change::exchange(beside.fd(), &beside.name, at.fd(), &at.name)) {
@@ -156,11 +146,6 @@ fn settle(
         (expected, put) = (put, out);
     }
     false
-}
-
-/// Whether an open file has no name any more.
-fn is_gone(file: BorrowedFd<'_>) -> bool {
-    open::observe(file).is_ok_and(|now| open::recorded(&now).links == 0)
 }
 
 /// After two objects exchanged their names and one of them is not what was expected: exchanges
