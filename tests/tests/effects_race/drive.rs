@@ -15,6 +15,7 @@ pub(crate) struct Ask {
 }
 
 /// What came of a request.
+#[derive(Debug)]
 pub(crate) enum Answer {
     Done(Changed),
     Failed(Changed),

@@ -309,6 +309,7 @@ struct Round<'a> {
 impl Round<'_> {
     fn judge(self, tally: &mut Tally) {
         let verb = self.ask.verb;
+        let known = self.known.clone();
         let (mut expected, mut destroyed) = (self.known, BTreeSet::new());
         for event in &self.events {
             match event {
@@ -347,7 +348,10 @@ impl Round<'_> {
             .filter(|(version, at)| !expected.contains(version) && !is_temporary(at));
         let strange = strange.count();
         if strange > 0 && sure {
-            let what = format!("{name}, and yet {strange} versions appeared: {found:?}");
+            let what = format!(
+                "{name}, and yet {strange} versions appeared: {found:?}, known {known:?}, {:?}, {:?}",
+                self.events, self.answer
+            );
             tally.fault(verb, UNTRUE, what);
         }
         let lost = expected
