@@ -64,7 +64,7 @@ pub enum Told {
 }
 
 /// A warden that serves at a socket. It ends by itself when it is idle, and when it was drained;
-/// dropping it ends it at once, as [`Embedded`] does.
+/// dropping it ends it at once, as [`crate::Embedded`] does.
 #[derive(Debug)]
 pub struct Serving {
     handle: ServingHandle,
