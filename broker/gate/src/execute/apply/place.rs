@@ -410,13 +410,9 @@ fn chmod(
 ) -> Result<Made, Failure> {
     let object = open::duplicate(held.fd())?;
     let id = held.observation.stamp.object();
-    let is_there = || matches!(place_of(session, at), Ok(there) if there == id);
-    if !is_there() {
-        return Err(Failure::clean(Code::Contended));
-    }
+    is_there(session, at, id)?;
     meta::set_mode(held.fd(), mode)?;
-    if !is_there() {
-        let failure = Failure::clean(Code::Contended);
+    if let Err(failure) = is_there(session, at, id) {
         let back = insist(|| meta::set_mode(held.fd(), held.observation.mode));
         return Err(if back.is_ok() {
             failure
@@ -432,13 +428,19 @@ fn chmod(
 }
 
 /// Made under the temporary name, where nobody puts another in its place before it was seen.
-/// The object that is at a path of the root now.
-fn place_of(session: &Session, at: &At) -> Result<ObjectId, Errno> {
+/// Whether a path of the root leads to this object now.
+fn is_there(session: &Session, at: &At, id: ObjectId) -> Result<(), Failure> {
     let mut parent = at.path.clone();
     parent.pop();
-    let directory = look_again(session, at.root, &parent)?;
-    let now = open::observe_name(directory.fd.as_fd(), at.name())?;
-    Ok(open::recorded(&now).stamp.object())
+    let now = look_again(session, at.root, &parent)
+        .and_then(|directory| open::observe_name(directory.fd.as_fd(), at.name()));
+    match now {
+        Ok(now) if open::recorded(&now).stamp.object() == id => Ok(()),
+        Ok(_) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::ACCESS) => {
+            Err(Failure::clean(Code::Contended))
+        }
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 fn link(at: Name, text: &[u8], temporary: Temporary, says: &mut Says<'_>) -> Result<Made, Failure> {
