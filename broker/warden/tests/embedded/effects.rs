@@ -302,8 +302,11 @@ pub(crate) fn an_effect_whose_gate_died_is_settled_by_what_is_there() {
     assert_eq!((outcome, witness), (Outcome::Done, Witness::Observer));
     assert!(matches!(now, PathState::Present(_)));
     std::fs::write(root.0.join("a"), "third").unwrap();
-    let (outcome, witness, _) = dies(&root.0, "puppet", &["unlock"]);
+    let (outcome, witness, _) = dies(&root.0, "puppet", &[]);
     assert_eq!((outcome, witness), (Outcome::Uncertain, Witness::Observer));
+    // It gave its names back when all stood: what is there now may be another's.
+    let (outcome, witness, _) = dies(&root.0, "puppet", &["unlock"]);
+    assert_eq!((outcome, witness), (Outcome::Done, Witness::Observer));
     for request in ["puppet-blind", "puppet-mute"] {
         let how = dies(&root.0, request, &[]);
         let unknown = (Outcome::Uncertain, Witness::Nobody, PathState::Unknown);
