@@ -406,7 +406,7 @@ fn records_are_asked_of_the_broker_and_read_without_it() {
     let missing = place.portcullis(&["log", "--state", "/no/state"]);
     assert_eq!(missing.code, 1);
     assert!(missing.err.contains("/no/state"), "{}", missing.err);
-    let mut serving = place.serve(&["--idle", "0"]);
+    let mut serving = place.serve(&["--idle", "3"]);
     let held = place.answers();
     for words in [&["log"][..], &["log", "verify"], &["log", "export"]] {
         let asked = place.portcullis(words);
