@@ -68,21 +68,20 @@ impl Journal {
     /// Both transactions, some times.
     pub fn turn(&mut self, samples: &mut Samples) {
         for _ in 0..CYCLES {
-            let id = samples.time(Subject::Journalled, || self.begin());
-            samples.time(Subject::Recorded, || self.finish(id));
+            samples.time(Subject::Journalled, || self.begin());
+            samples.time(Subject::Recorded, || self.finish());
         }
     }
 
-    fn begin(&mut self) -> i64 {
+    fn begin(&mut self) {
         self.database
-            .prepare_cached("INSERT INTO intents (session, began_ms, body) VALUES (?1, ?2, ?3)")
+            .prepare_cached("UPDATE sessions SET intent_ms = ?2, intent = ?3 WHERE id = ?1")
             .unwrap()
             .execute((1, 1_800_000_000_000_i64, &self.begin))
             .unwrap();
-        self.database.last_insert_rowid()
     }
 
-    fn finish(&mut self, id: i64) {
+    fn finish(&mut self) {
         self.receipts += 1;
         let step = self
             .database
@@ -91,23 +90,21 @@ impl Journal {
         let run = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
             step.prepare_cached(sql).unwrap().execute(values).unwrap();
         };
-        run("DELETE FROM intents WHERE id = ?1", &[&id]);
         run(
-            "INSERT INTO receipts VALUES (?1, 1, 1, 1800000000000, 'done', 'gate', 'exact', ?2, ?3, ?4)",
+            "INSERT INTO receipts VALUES (1, ?1, 1, 1800000000000, 'done', 'gate', 'exact', ?2, ?3,
+             ?4, ?5)",
             &[
                 &self.receipts,
                 &"write /root/one/two/three/file-000.txt\n",
-                &self.finish,
                 &LINK,
+                &self.finish,
+                &self.difference,
             ],
         );
         run(
-            "INSERT INTO diffs VALUES (?1, ?2)",
-            &[&self.receipts, &self.difference],
-        );
-        run(
-            "UPDATE sessions SET receipts = receipts + 1, done = done + 1, head = ?2 WHERE id = ?1",
-            &[&1, &LINK],
+            "UPDATE sessions SET intent = NULL, intent_ms = NULL, done = done + 1, last = ?2,
+             head = ?3 WHERE id = ?1",
+            &[&1, &self.receipts, &LINK],
         );
         step.commit().unwrap();
     }
