@@ -343,8 +343,3 @@ fn name(session: &Session, at: &At) -> Result<Name, Errno> {
         name: at.name().to_vec(),
     })
 }
-
-/// Whether an act is done already when it is planned.
-const fn is_nothing(act: &Act) -> bool {
-    matches!(act, Act::Keep { .. })
-}

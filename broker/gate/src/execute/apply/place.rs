@@ -1,7 +1,7 @@
 //! Making one step. Each leaves nothing behind when it fails, or says that it did.
 
 use super::undo::{insist, put_back, remove, trade_back};
-use super::{Failure, Made, Name, Trace, is_nothing, name, state};
+use super::{Failure, Made, Name, Trace, name, state};
 use crate::plan::{Act, At, Content, Later, Staged, Step, Unstaged, copied, is_empty, stage};
 use crate::resolve::{Held, look_again};
 use crate::session::Session;
@@ -30,11 +30,10 @@ pub(super) fn make(
         n: 0,
     };
     match &step.act {
-        act if is_nothing(act) => {
+        Act::Keep { .. } => {
             says.as_planned();
             Ok(Made::Nothing)
         }
-        Act::Keep { .. } => Ok(Made::Nothing),
         Act::Mkdir { at } => mkdir(name(session, at)?, &mut says),
         Act::Create {
             at,
