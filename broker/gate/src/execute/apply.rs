@@ -8,7 +8,7 @@ mod undo;
 use crate::confirm::{Confirmed, weaker};
 use crate::errors::code_of;
 use crate::ledger::{Begun, Ledger};
-use crate::plan::{Act, At, Diff, Outline, Plan, SharedDirectory, Step, Within};
+use crate::plan::{At, Diff, Outline, Plan, SharedDirectory, Step, Within};
 use crate::resolve::look_again;
 use crate::session::Session;
 use crate::sys::open;
