@@ -7,5 +7,6 @@ mod errors;
 mod killed;
 mod model;
 mod random;
+mod second_look;
 mod tampering;
 mod warden;
