@@ -6,7 +6,9 @@ mod send;
 pub use send::Plan;
 
 use crate::error::Error;
+pub use portcullis_protocol::anchor::Anchor;
 use portcullis_protocol::bounded::{Bytes, Few};
+pub use portcullis_protocol::session::{Count, Edges, Tier, Tiers};
 use portcullis_protocol::session::{
     DeleteObject, Deletion, Expect, MakeDirectory, MakeLink, MoveObject, Onto, Parents, Selector,
     SetMode, UploadId,
@@ -44,34 +46,157 @@ pub struct Edit {
     pub selector: Selector,
     /// What it must be.
     pub expect: Expect,
-    /// The replacements, found in the file as it is before the edit.
-    pub replacements: Vec<Replace>,
+    /// The edits, found in the file as it is before them.
+    pub edits: Vec<TextEdit>,
+    /// How strictly texts are compared.
+    pub tiers: Tiers,
     /// Permission bits, at most `0o777`; none leaves them.
     pub mode: Option<u16>,
 }
 
-/// Exact bytes for exact bytes.
+/// One edit. See [`TextEdit`](portcullis_protocol::session::TextEdit).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TextEdit {
+    /// A text, wherever it stands in its lines.
+    Replace(Replace),
+    /// Whole lines, with the ones around them.
+    Hunk(Hunk),
+    /// Lines put after this line; 0 is the beginning of the file.
+    Insert {
+        /// The line.
+        line: u64,
+        /// The lines.
+        text: Vec<u8>,
+    },
+    /// Lines named by the labels they were shown with.
+    Anchored {
+        /// The first line.
+        first: Anchor,
+        /// The last line.
+        last: Anchor,
+        /// What is done.
+        deed: AnchoredDeed,
+    },
+}
+
+/// A text for a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replace {
     /// What must be there.
     pub old: Vec<u8>,
     /// What comes instead.
     pub new: Vec<u8>,
-    /// Where.
-    pub at: At,
+    /// How often it must be there; all places are replaced.
+    pub count: Count,
 }
 
-/// Where a replacement is looked for. See [`Place`](portcullis_protocol::session::Place).
+/// Whole lines in order: some stay, some go, some come. See
+/// [`Hunk`](portcullis_protocol::session::Hunk).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum At {
-    /// Anywhere, exactly this often; all are replaced.
-    Anywhere(u32),
-    /// Wherever it occurs, at least once.
-    All,
-    /// Exactly once after these lines, each a whole line without its terminator.
-    After(Vec<Vec<u8>>),
-    /// At the beginning of this line, from 1; where it is not there, exactly once in the file.
-    Line(u64),
+pub struct Hunk {
+    /// Lines that lead to it, each a whole line without its terminator.
+    pub after: Vec<Vec<u8>>,
+    /// The line it was at, from 1.
+    pub line: Option<u64>,
+    /// Which ends of the file it reaches.
+    pub edges: Edges,
+    /// The lines.
+    pub parts: Vec<Part>,
+}
+
+/// A run of whole lines, with their terminators.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// They stay.
+    Keep(Vec<u8>),
+    /// They go.
+    Remove(Vec<u8>),
+    /// They come.
+    Insert(Vec<u8>),
+}
+
+/// What is done with lines named by their labels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnchoredDeed {
+    /// These come instead of them.
+    Replace(Vec<u8>),
+    /// These come before the first.
+    Before(Vec<u8>),
+    /// These come after the last.
+    After(Vec<u8>),
+}
+
+impl Hunk {
+    /// A hunk without lines yet, that may be anywhere.
+    pub fn new() -> Self {
+        Self {
+            after: Vec::new(),
+            line: None,
+            edges: Edges::Free,
+            parts: Vec::new(),
+        }
+    }
+
+    /// Adds a line that stays, without its newline.
+    pub fn keep(&mut self, line: &[u8]) {
+        match self.parts.last_mut() {
+            Some(Part::Keep(run)) => put(run, line),
+            Some(Part::Remove(_) | Part::Insert(_)) | None => {
+                self.parts.push(Part::Keep(ended(line)));
+            }
+        }
+    }
+
+    /// Adds a line that goes, without its newline.
+    pub fn remove(&mut self, line: &[u8]) {
+        match self.parts.last_mut() {
+            Some(Part::Remove(run)) => put(run, line),
+            Some(Part::Keep(_) | Part::Insert(_)) | None => {
+                self.parts.push(Part::Remove(ended(line)));
+            }
+        }
+    }
+
+    /// Adds a line that comes, without its newline.
+    pub fn insert(&mut self, line: &[u8]) {
+        match self.parts.last_mut() {
+            Some(Part::Insert(run)) => put(run, line),
+            Some(Part::Keep(_) | Part::Remove(_)) | None => {
+                self.parts.push(Part::Insert(ended(line)));
+            }
+        }
+    }
+
+    /// Whether nothing of the file stays or goes in it.
+    pub fn only_inserts(&self) -> bool {
+        self.parts.iter().all(|part| match part {
+            Part::Insert(_) => true,
+            Part::Keep(_) | Part::Remove(_) => false,
+        })
+    }
+
+    /// Whether nothing comes or goes in it.
+    pub fn changes_nothing(&self) -> bool {
+        self.parts.iter().all(|part| match part {
+            Part::Keep(_) => true,
+            Part::Remove(_) | Part::Insert(_) => false,
+        })
+    }
+}
+
+impl Default for Hunk {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn put(run: &mut Vec<u8>, line: &[u8]) {
+    run.extend_from_slice(line);
+    run.push(b'\n');
+}
+
+fn ended(line: &[u8]) -> Vec<u8> {
+    [line, b"\n"].concat()
 }
 
 /// One change.
@@ -165,7 +290,7 @@ impl Changes {
             | Item::Link(_) => None,
         });
         match same {
-            Some(other) => other.replacements.extend(edit.replacements),
+            Some(other) => other.edits.extend(edit.edits),
             None => self.push(edit),
         }
     }
@@ -200,11 +325,12 @@ pub fn replace(selector: Selector, old: impl Into<Vec<u8>>, new: impl Into<Vec<u
     Edit {
         selector,
         expect: Expect::Any,
-        replacements: vec![Replace {
+        edits: vec![TextEdit::Replace(Replace {
             old: old.into(),
             new: new.into(),
-            at: At::Anywhere(1),
-        }],
+            count: Count::Exactly(1),
+        })],
+        tiers: Tiers::DEFAULT,
         mode: None,
     }
 }

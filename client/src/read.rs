@@ -186,7 +186,9 @@ impl Order {
             | Reply::Closing(_)
             | Reply::Planned(_)
             | Reply::Changed(_)
-            | Reply::Uploaded(_) => Err(Violation::WrongKind),
+            | Reply::Uploaded(_)
+            | Reply::Composed(_)
+            | Reply::Conflicted(_) => Err(Violation::WrongKind),
         }
     }
 

@@ -91,6 +91,7 @@ impl Wire {
         }
         match reply {
             Reply::Refused(refusal) => Err(refusal.into()),
+            Reply::Conflicted(conflicted) => Err(conflicted.refusal.into()),
             reply @ (Reply::Welcome(_)
             | Reply::Whoami(_)
             | Reply::Stat(_)
@@ -103,7 +104,8 @@ impl Wire {
             | Reply::Closing(_)
             | Reply::Planned(_)
             | Reply::Changed(_)
-            | Reply::Uploaded(_)) => Ok((reply, content)),
+            | Reply::Uploaded(_)
+            | Reply::Composed(_)) => Ok((reply, content)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! encode: where the answer to one request goes.
 
 use crate::counters::Counters;
+use portcullis_protocol::bounded::Few;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -108,6 +109,10 @@ impl Outlet {
             touched: finish.touched,
             refusal: finish.refusal,
             left: finish.left,
+            matched: Few::default(),
+            matched_cut: 0,
+            diff_cut: finish.diff_cut,
+            region: None,
         };
         self.send(&Reply::Changed(changed), &[])
     }
@@ -191,6 +196,8 @@ const fn is_last(reply: &Reply) -> bool {
         | Reply::Pong(_)
         | Reply::Planned(_)
         | Reply::Changed(_)
-        | Reply::Uploaded(_) => true,
+        | Reply::Uploaded(_)
+        | Reply::Composed(_)
+        | Reply::Conflicted(_) => true,
     }
 }

@@ -66,7 +66,9 @@ pub(crate) fn answer(
         // Answered by `change` and `upload`, one at a time.
         | Request::Change(_)
         | Request::Upload(_)
-        | Request::DropUpload(_) => Ok(None),
+        | Request::DropUpload(_)
+        | Request::Compose(_)
+        | Request::ChangeComposed(_) => Ok(None),
     };
     match outcome {
         Ok(Some(reply)) => outlet.send(&reply, &[]),

@@ -78,6 +78,8 @@ impl Plan {
     pub(crate) fn planned(&self) -> Result<Planned, Refusal> {
         Ok(Planned {
             touched: Few::new(self.touched().cloned().collect()).map_err(|_| too_large())?,
+            matched: Few::default(),
+            matched_cut: 0,
             diff_cut: self.diff.cut(),
         })
     }

@@ -167,6 +167,9 @@ impl Conversation {
                 self.outlet
                     .send(&Reply::Uploaded(Uploaded { upload, bytes }), &[])?;
             }
+            Request::Compose(_) | Request::ChangeComposed(_) => {
+                return self.refuse(id, Code::UnsupportedVerb);
+            }
             Request::Hello(_)
             | Request::Whoami(_)
             | Request::Stat(_)
@@ -281,9 +284,10 @@ fn counted(request: &Request) -> Counted {
         Request::Read(_) => Counted::Read,
         Request::List(_) | Request::Glob(_) => Counted::List,
         Request::Search(_) => Counted::Search,
-        Request::Change(_) => Counted::Change,
+        Request::Change(_) | Request::ChangeComposed(_) => Counted::Change,
         Request::Upload(_)
         | Request::DropUpload(_)
+        | Request::Compose(_)
         | Request::Hello(_)
         | Request::Whoami(_)
         | Request::Why(_)

@@ -1,13 +1,13 @@
 //! Where the bytes of a change set travel: behind the request as far as there is room, the rest
 //! uploaded before it.
 
-use super::{At, Changes, Content, Edit, Item, Replace, few};
+use super::{AnchoredDeed, Changes, Content, Edit, Hunk, Item, Part, Replace, TextEdit, few};
 use crate::error::Error;
 use portcullis_protocol::frame::{self, RequestId};
 use portcullis_protocol::limits::{CONTENT_BYTES_MAX, FRAME_BYTES_MAX};
 use portcullis_protocol::session::{
-    Change, ChangeSet, Deed, EditFile, Limits, Place, Replacement, Request, Selector, Source, Span,
-    UploadId, WriteFile,
+    self, Change, ChangeSet, Deed, EditFile, Limits, Request, Selector, Source, Span, UploadId,
+    WriteFile,
 };
 
 /// A change set ready to be sent.
@@ -160,32 +160,71 @@ fn typed(item: &Item, content: &mut Vec<u8>) -> Result<Change, Error> {
 }
 
 fn typed_edit(edit: &Edit, content: &mut Vec<u8>) -> Result<EditFile, Error> {
-    let mut replacements = Vec::with_capacity(edit.replacements.len());
-    for Replace { old, new, at } in &edit.replacements {
-        replacements.push(Replacement {
-            old: append(content, old)?,
-            new: append(content, new)?,
-            place: match at {
-                At::Anywhere(count) => Place::Anywhere { count: *count },
-                At::All => Place::All,
-                At::Line(number) => Place::Line { number: *number },
-                At::After(lines) => {
-                    let mut anchors = Vec::with_capacity(lines.len());
-                    for line in lines {
-                        anchors.push(append(content, line)?);
-                    }
-                    Place::After {
-                        anchors: few("lines that lead to a replacement", anchors)?,
-                    }
-                }
-            },
-        });
+    let mut edits = Vec::with_capacity(edit.edits.len());
+    for one in &edit.edits {
+        edits.push(typed_text(one, content)?);
     }
     Ok(EditFile {
         selector: edit.selector.clone(),
         expect: edit.expect,
-        replacements: few("replacements in one file", replacements)?,
+        edits: few("edits of one file", edits)?,
+        tiers: edit.tiers,
         mode: edit.mode,
+    })
+}
+
+fn typed_text(edit: &TextEdit, content: &mut Vec<u8>) -> Result<session::TextEdit, Error> {
+    Ok(match edit {
+        TextEdit::Replace(Replace { old, new, count }) => {
+            session::TextEdit::Replace(session::Replace {
+                old: append(content, old)?,
+                new: append(content, new)?,
+                count: *count,
+            })
+        }
+        TextEdit::Hunk(hunk) => session::TextEdit::Hunk(typed_hunk(hunk, content)?),
+        TextEdit::Insert { line, text } => session::TextEdit::Insert(session::InsertLines {
+            line: *line,
+            text: append(content, text)?,
+        }),
+        TextEdit::Anchored { first, last, deed } => {
+            session::TextEdit::Anchored(session::Anchored {
+                first: *first,
+                last: *last,
+                deed: match deed {
+                    AnchoredDeed::Replace(text) => {
+                        session::AnchoredDeed::Replace(append(content, text)?)
+                    }
+                    AnchoredDeed::Before(text) => {
+                        session::AnchoredDeed::Before(append(content, text)?)
+                    }
+                    AnchoredDeed::After(text) => {
+                        session::AnchoredDeed::After(append(content, text)?)
+                    }
+                },
+            })
+        }
+    })
+}
+
+fn typed_hunk(hunk: &Hunk, content: &mut Vec<u8>) -> Result<session::Hunk, Error> {
+    let mut after = Vec::with_capacity(hunk.after.len());
+    for line in &hunk.after {
+        after.push(append(content, line)?);
+    }
+    let mut parts = Vec::with_capacity(hunk.parts.len());
+    for part in &hunk.parts {
+        parts.push(match part {
+            Part::Keep(lines) => session::Part::Keep(append(content, lines)?),
+            Part::Remove(lines) => session::Part::Remove(append(content, lines)?),
+            Part::Insert(lines) => session::Part::Insert(append(content, lines)?),
+        });
+    }
+    Ok(session::Hunk {
+        after: few("lines that lead to a hunk", after)?,
+        line: hunk.line,
+        edges: hunk.edges,
+        parts: few("runs of lines in one hunk", parts)?,
     })
 }
 
@@ -262,7 +301,7 @@ mod tests {
                     },
                     (Made::Edit(old, new), Change::Edit(to)) => {
                         inline += old.len() + new.len();
-                        let [one] = to.replacements.as_slice() else {
+                        let [session::TextEdit::Replace(one)] = to.edits.as_slice() else {
                             panic!("{to:?}");
                         };
                         prop_assert_eq!(one.old.of(&packed.content), Some(old.as_slice()));

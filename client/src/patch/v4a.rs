@@ -1,7 +1,7 @@
 //! The V4A envelope.
 
 use super::{Lines, Names, PatchError, no_carriage_return, shown};
-use crate::change::{At, Changes, Edit, Replace, create, delete, rename};
+use crate::change::{Changes, Edit, Hunk, TextEdit, Tiers, create, delete, rename};
 use portcullis_protocol::session::{Expect, Parents};
 
 pub(super) const BEGIN: &[u8] = b"*** Begin Patch";
@@ -152,8 +152,8 @@ fn update(
         lines.skip();
     }
     let first = lines.number();
-    let replacements = chunks(lines)?;
-    match (destination, replacements.is_empty()) {
+    let edits = chunks(lines)?;
+    match (destination, edits.is_empty()) {
         (None, true) => Err(PatchError::new(
             number,
             "the section changes nothing: it has no chunk and no `*** Move to:`",
@@ -162,7 +162,8 @@ fn update(
             changes.merge(Edit {
                 selector,
                 expect: Expect::Any,
-                replacements,
+                edits,
+                tiers: Tiers::DEFAULT,
                 mode: None,
             });
             Ok(())
@@ -186,9 +187,7 @@ fn update(
 struct Chunk {
     /// Its first line; 0 before there is one.
     number: usize,
-    anchors: Vec<Vec<u8>>,
-    old: Vec<u8>,
-    new: Vec<u8>,
+    hunk: Hunk,
     body: Body,
 }
 
@@ -207,7 +206,7 @@ enum Body {
 }
 
 /// All chunks of a section.
-fn chunks(lines: &mut Lines<'_>) -> Result<Vec<Replace>, PatchError> {
+fn chunks(lines: &mut Lines<'_>) -> Result<Vec<TextEdit>, PatchError> {
     let mut done = Vec::new();
     let mut chunk = Chunk::default();
     while let Some(line) = lines.peek() {
@@ -257,7 +256,7 @@ impl Chunk {
                  whole line that stands before the change",
             )),
             [b'@', b'@', b' ', text @ ..] => {
-                self.anchors.push(text.to_vec());
+                self.hunk.after.push(text.to_vec());
                 Ok(())
             }
             _ => Err(PatchError::new(
@@ -280,18 +279,17 @@ impl Chunk {
         match line {
             [] | [b' ', ..] => {
                 let text = line.get(1..).unwrap_or_default();
-                put(&mut self.old, text);
-                put(&mut self.new, text);
+                self.hunk.keep(text);
                 if self.body == Body::Nothing {
                     self.body = Body::Context;
                 }
             }
             [b'-', text @ ..] => {
-                put(&mut self.old, text);
+                self.hunk.remove(text);
                 self.body = Body::Changes;
             }
             [b'+', text @ ..] => {
-                put(&mut self.new, text);
+                self.hunk.insert(text);
                 self.body = Body::Changes;
             }
             [b'\\', ..] => {
@@ -315,7 +313,7 @@ impl Chunk {
     }
 
     /// Ends the chunk and begins the next.
-    fn close(&mut self, done: &mut Vec<Replace>) -> Result<(), PatchError> {
+    fn close(&mut self, done: &mut Vec<TextEdit>) -> Result<(), PatchError> {
         let chunk = std::mem::take(self);
         match chunk.body {
             Body::Nothing => Err(PatchError::new(
@@ -327,7 +325,7 @@ impl Chunk {
                 "the chunk changes nothing: it has neither `-` nor `+` lines",
             )),
             Body::Closed => Ok(()),
-            Body::Changes if chunk.old.is_empty() && chunk.anchors.is_empty() => {
+            Body::Changes if chunk.hunk.only_inserts() && chunk.hunk.after.is_empty() => {
                 Err(PatchError::new(
                     chunk.number,
                     "the chunk does not say where its lines go: give a line of context, or \
@@ -335,11 +333,7 @@ impl Chunk {
                 ))
             }
             Body::Changes => {
-                done.push(Replace {
-                    old: chunk.old,
-                    new: chunk.new,
-                    at: At::After(chunk.anchors),
-                });
+                done.push(TextEdit::Hunk(chunk.hunk));
                 Ok(())
             }
         }

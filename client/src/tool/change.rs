@@ -8,7 +8,7 @@ use super::patience::patiently;
 use super::place::Place;
 use super::report::{Form, Outcome, Report};
 use super::touched;
-use crate::change::{self, Changes, Content, Edit, Item, Plan, Replace};
+use crate::change::{self, Changes, Content, Edit, Item, Plan, Replace, TextEdit, Tiers};
 use crate::error::{Error, ErrorCode};
 use crate::json;
 use crate::patch::{self, Format};
@@ -285,23 +285,26 @@ fn receipt(changed: &Changed) -> String {
 }
 
 fn edit(args: &EditArgs, place: &Place) -> Result<Edit, Error> {
-    let mut replacements = Vec::new();
+    let mut edits = Vec::new();
     for Pair { old, new } in &args.pairs.0 {
-        replacements.push(Replace {
-            old: text(old)?,
-            new: text(new)?,
-            at: args.at(),
-        });
-    }
-    if replacements.iter().any(|one| one.old.is_empty()) {
-        return Err(Error::invalid(
-            "the old text is empty: give what stands there now; a whole file is made by `write`",
-        ));
+        let (old, new) = (text(old)?, text(new)?);
+        if old.is_empty() {
+            return Err(Error::invalid(
+                "the old text is empty: give what stands there now; a whole file is made by \
+                 `write`",
+            ));
+        }
+        edits.push(TextEdit::Replace(Replace {
+            old,
+            new,
+            count: args.count(),
+        }));
     }
     Ok(Edit {
         selector: place.selector(&args.path)?,
         expect: args.expect.expect(),
-        replacements,
+        edits,
+        tiers: Tiers::DEFAULT,
         mode: None,
     })
 }
@@ -312,7 +315,9 @@ fn one_expected(expect: &ExpectArgs, paths: &[OsString]) -> Result<(), Error> {
         Expect::Version(_) | Expect::Content(_) if paths.len() > 1 => Err(Error::invalid(
             "an expectation is of one object: name one path, or leave it out",
         )),
-        Expect::Any | Expect::Absent | Expect::Version(_) | Expect::Content(_) => Ok(()),
+        Expect::Any | Expect::Seen | Expect::Absent | Expect::Version(_) | Expect::Content(_) => {
+            Ok(())
+        }
     }
 }
 

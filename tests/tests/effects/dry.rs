@@ -2,7 +2,7 @@
 
 use crate::changeset::{arena, below, everything, set};
 use crate::trial::{at, done, no_temporaries, refused, set_mode};
-use portcullis_client::change::{At, Item};
+use portcullis_client::change::{Count, Hunk, Item, Replace, TextEdit};
 use portcullis_client::{Changes, Session, change};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::Deletion;
@@ -129,17 +129,20 @@ fn a_dry_run_of_each_change_changes_nothing_and_says_exactly_what_a_commit_does(
     let mut mode = change::create(at("script"), "#!/bin/sh\n");
     mode.mode = Some(0o755);
     let mut edit = change::replace(at("four"), "", "");
-    edit.replacements = vec![
-        change::Replace {
+    let mut lines = Hunk {
+        line: Some(2),
+        ..Hunk::new()
+    };
+    lines.remove(b"second line");
+    lines.insert(b"2");
+    lines.insert(b"3");
+    edit.edits = vec![
+        TextEdit::Replace(Replace {
             old: b"old ".to_vec(),
             new: b"".to_vec(),
-            at: At::Anywhere(1),
-        },
-        change::Replace {
-            old: b"second line\n".to_vec(),
-            new: b"2\n3\n".to_vec(),
-            at: At::Line(2),
-        },
+            count: Count::Exactly(1),
+        }),
+        TextEdit::Hunk(lines),
     ];
     let mut items = everything();
     items.retain(|item| !matches!(item, Item::Move(_)));

@@ -182,7 +182,7 @@ pub(super) fn check_expected(
         None => asked.refuse(code),
     };
     match (expect, object) {
-        (Expect::Any, _) | (Expect::Absent, None) => Ok(()),
+        (Expect::Any | Expect::Seen, _) | (Expect::Absent, None) => Ok(()),
         (Expect::Absent, Some(_)) => Err(conflict(Code::Exists)),
         (Expect::Version(_) | Expect::Content(_), None) => Err(conflict(Code::Conflict)),
         (Expect::Version(stamp), Some(held)) if stamp == held.observation.stamp => Ok(()),

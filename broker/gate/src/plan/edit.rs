@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 use portcullis_protocol::refusal::Code;
-use portcullis_protocol::session::{Place, Replacement, Span};
+use portcullis_protocol::session::{Count, Part, Span, TextEdit};
 use std::ops::Range;
 
 /// Why an edit cannot be made. Nothing was written.
@@ -19,35 +19,62 @@ fn miss(n: usize, note: &str) -> Miss {
     }
 }
 
+/// Where a text is looked for.
+enum Place {
+    Anywhere { count: u32 },
+    All,
+    After { anchors: Vec<Span> },
+    Line { number: u64 },
+}
+
 /// The new content. Every byte outside the places that matched is the old one.
-pub(super) fn apply(
-    old: &[u8],
-    replacements: &[Replacement],
-    content: &[u8],
-) -> Result<Vec<u8>, Miss> {
-    if replacements.is_empty() {
-        return Err(Miss {
-            code: Code::OutOfRange,
-            note: "no replacement".to_owned(),
-        });
-    }
+pub(super) fn apply(old: &[u8], edits: &[TextEdit], content: &[u8]) -> Result<Vec<u8>, Miss> {
     let bytes = |span: Span| {
         span.of(content).ok_or_else(|| Miss {
             code: Code::OutOfRange,
             note: "no such content".to_owned(),
         })
     };
-    let mut found: Vec<(Range<usize>, usize, &[u8])> = Vec::new();
-    for (n, replacement) in replacements.iter().enumerate() {
-        let (wanted, new) = (bytes(replacement.old)?, bytes(replacement.new)?);
-        for start in places(n, old, wanted, &replacement.place, &bytes)? {
-            found.push((start..start + wanted.len(), n, new));
+    let mut found: Vec<(Range<usize>, usize, Vec<u8>)> = Vec::new();
+    for (n, edit) in edits.iter().enumerate() {
+        let (wanted, new, place) = match edit {
+            TextEdit::Replace(one) => (
+                bytes(one.old)?.to_vec(),
+                bytes(one.new)?.to_vec(),
+                match one.count {
+                    Count::Exactly(count) => Place::Anywhere { count },
+                    Count::All => Place::All,
+                },
+            ),
+            TextEdit::Hunk(hunk) => {
+                let (mut wanted, mut new) = (Vec::new(), Vec::new());
+                for part in hunk.parts.as_slice() {
+                    match part {
+                        Part::Keep(span) => {
+                            wanted.extend_from_slice(bytes(*span)?);
+                            new.extend_from_slice(bytes(*span)?);
+                        }
+                        Part::Remove(span) => wanted.extend_from_slice(bytes(*span)?),
+                        Part::Insert(span) => new.extend_from_slice(bytes(*span)?),
+                    }
+                }
+                let place = match hunk.line {
+                    Some(number) => Place::Line { number },
+                    None => Place::After {
+                        anchors: hunk.after.as_slice().to_vec(),
+                    },
+                };
+                (wanted, new, place)
+            }
+            TextEdit::Insert(_) | TextEdit::Anchored(_) => return Err(miss(n, "not served")),
+        };
+        for start in places(n, old, &wanted, &place, &bytes)? {
+            found.push((start..start + wanted.len(), n, new.clone()));
         }
     }
     // Insertions at one place keep the order they were given in.
     found.sort_by_key(|(range, n, _)| (range.start, range.end, *n));
-    let grown: usize = found.iter().map(|(_, _, new)| new.len()).sum();
-    let mut out = Vec::with_capacity(old.len() + grown);
+    let mut out = Vec::with_capacity(old.len());
     let mut at = 0;
     for (range, n, new) in found {
         let Some(kept) = old.get(at..range.start) else {
@@ -57,7 +84,7 @@ pub(super) fn apply(
             });
         };
         out.extend_from_slice(kept);
-        out.extend_from_slice(new);
+        out.extend_from_slice(&new);
         at = range.end;
     }
     out.extend_from_slice(old.get(at..).unwrap_or_default());
@@ -89,7 +116,7 @@ fn places<'a>(
         }
         Place::After { anchors } => {
             let mut from = 0;
-            for (k, anchor) in anchors.as_slice().iter().enumerate() {
+            for (k, anchor) in anchors.iter().enumerate() {
                 let line = bytes(*anchor)?;
                 from = after_line(old, from, line).ok_or_else(|| {
                     miss(n, &format!("line {} that leads to it is not there", k + 1))
@@ -188,112 +215,4 @@ fn after_line(old: &[u8], from: usize, line: &[u8]) -> Option<usize> {
         start += len;
     }
     None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use portcullis_protocol::bounded::Few;
-
-    /// One replacement of `old` by `new`, and the content that holds both.
-    fn one(old: &str, new: &str, place: Place) -> (Vec<Replacement>, Vec<u8>) {
-        let len = |s: &str| u32::try_from(s.len()).unwrap();
-        let replacement = Replacement {
-            old: Span {
-                start: 0,
-                len: len(old),
-            },
-            new: Span {
-                start: len(old),
-                len: len(new),
-            },
-            place,
-        };
-        (vec![replacement], format!("{old}{new}").into_bytes())
-    }
-
-    fn run(file: &str, old: &str, new: &str, place: Place) -> Result<String, Miss> {
-        let (replacements, content) = one(old, new, place);
-        apply(file.as_bytes(), &replacements, &content).map(|b| String::from_utf8(b).unwrap())
-    }
-
-    #[test]
-    fn a_count_must_be_met_exactly() {
-        let times = |count| Place::Anywhere { count };
-        assert_eq!(run("a b a", "a", "c", times(2)).unwrap(), "c b c");
-        for count in [0, 1, 3] {
-            let missed = run("a b a", "a", "c", times(count)).unwrap_err();
-            assert_eq!(missed.code, Code::NotUnique);
-            assert!(missed.note.contains("occurs 2 times"), "{}", missed.note);
-        }
-        assert_eq!(run("a b a", "a", "", Place::All).unwrap(), " b ");
-        assert!(run("b", "a", "c", Place::All).is_err());
-        assert!(run("b", "", "c", Place::All).is_err());
-    }
-
-    #[test]
-    fn a_line_is_taken_where_it_stands_or_where_it_is_alone() {
-        let at = |number| Place::Line { number };
-        assert_eq!(run("x\nx\nx\n", "x\n", "y\n", at(2)).unwrap(), "x\ny\nx\n");
-        assert_eq!(run("a\nx\nb\n", "x\n", "y\n", at(9)).unwrap(), "a\ny\nb\n");
-        assert!(run("x\na\nx\n", "x\n", "y\n", at(2)).is_err());
-        assert_eq!(run("a\n", "", "b\n", at(2)).unwrap(), "a\nb\n");
-        assert_eq!(run("", "", "b\n", at(1)).unwrap(), "b\n");
-        let overlapping = run("a\na\na\n", "a\na\n", "b\n", at(9)).unwrap_err();
-        assert!(overlapping.note.contains("more than once"));
-        let behind = run("ba\na\na\n", "a\na\n", "b\n", at(9)).unwrap();
-        assert_eq!(behind, "ba\nb\n");
-        // Without a newline only the end of the file will do.
-        assert!(run("foobar\n", "foo", "x", at(1)).is_err());
-        assert_eq!(run("a\nfoo", "foo", "x\n", at(2)).unwrap(), "a\nx\n");
-    }
-
-    #[test]
-    fn anchors_narrow_and_must_be_whole_lines() {
-        let anchored = |text: &str, file: &str| {
-            let content = format!("x\ny\n{text}");
-            let span = |start, len: usize| Span {
-                start,
-                len: u32::try_from(len).unwrap(),
-            };
-            let anchors = Few::new(vec![span(4, text.len())]).unwrap();
-            let replacement = Replacement {
-                old: span(0, 2),
-                new: span(2, 2),
-                place: Place::After { anchors },
-            };
-            apply(file.as_bytes(), &[replacement], content.as_bytes())
-                .map(|b| String::from_utf8(b).unwrap())
-        };
-        assert_eq!(
-            anchored("fn b", "fn a\nx\nfn b\nx\n").unwrap(),
-            "fn a\nx\nfn b\ny\n"
-        );
-        assert!(anchored("fn a", "fn a\nx\nfn b\nx\n").is_err());
-        assert!(anchored("fn", "fn a\nx\n").is_err());
-    }
-
-    #[test]
-    fn overlapping_places_are_refused() {
-        let content = b"abbcXY";
-        let span = |start, len| Span { start, len };
-        let place = || Place::Anywhere { count: 1 };
-        let replacements = [
-            Replacement {
-                old: span(0, 2),
-                new: span(4, 1),
-                place: place(),
-            },
-            Replacement {
-                old: span(2, 2),
-                new: span(5, 1),
-                place: place(),
-            },
-        ];
-        assert_eq!(
-            apply(b"abc", &replacements, content).unwrap_err().code,
-            Code::Collision
-        );
-        assert_eq!(apply(b"ab bc", &replacements, content).unwrap(), b"X Y");
-    }
 }

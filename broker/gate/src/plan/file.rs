@@ -22,7 +22,7 @@ impl Planner<'_> {
         // What must not exist is not looked for behind a link: the link itself has the name.
         let links = match write.expect {
             Expect::Absent => Links::Keep,
-            Expect::Any | Expect::Version(_) | Expect::Content(_) => Links::Follow,
+            Expect::Any | Expect::Seen | Expect::Version(_) | Expect::Content(_) => Links::Follow,
         };
         let place = self.find(asked, links, missing(write.parents))?;
         let (at, object) = self.at(asked, place)?;
@@ -145,11 +145,10 @@ impl Planner<'_> {
             })?;
         let digest = content::digest(&old);
         check_expected(asked, order.expect, Some(&held), || Ok(Some(digest)))?;
-        let new =
-            edit::apply(&old, order.replacements.as_slice(), self.content).map_err(|miss| {
-                let refusal = asked.refuse(miss.code).noting(&miss.note);
-                refusal.finding(held.observation.stamp)
-            })?;
+        let new = edit::apply(&old, order.edits.as_slice(), self.content).map_err(|miss| {
+            let refusal = asked.refuse(miss.code).noting(&miss.note);
+            refusal.finding(held.observation.stamp)
+        })?;
         let content = self.staged_bytes(asked, &at.within, &new, (order.mode, Some(&held)))?;
         let before = content::present(&held, Some(digest));
         let modes = (mode_of(&before), content.present.mode);

@@ -100,7 +100,7 @@ impl Planner<'_> {
     ) -> Result<PathState, Refusal> {
         let Some(onto) = onto else {
             return match allowed {
-                Onto::Nothing | Onto::Replace(Expect::Any | Expect::Absent) => {
+                Onto::Nothing | Onto::Replace(Expect::Any | Expect::Seen | Expect::Absent) => {
                     Ok(PathState::Absent)
                 }
                 Onto::Replace(Expect::Version(_) | Expect::Content(_)) => {

@@ -1,7 +1,7 @@
 //! One hunk: its header, and exactly the lines its header counts.
 
 use super::super::{Lines, PatchError};
-use crate::change::{At, Replace};
+use crate::change::{self, Part, TextEdit};
 
 /// A hunk, its texts with terminators as they are in the files.
 #[derive(Debug)]
@@ -12,21 +12,21 @@ pub(super) struct Hunk {
     start: u64,
     pub(super) old: Vec<u8>,
     pub(super) new: Vec<u8>,
+    lines: change::Hunk,
 }
 
 impl Hunk {
-    /// As a replacement.
-    pub(super) fn replace(self) -> Replace {
+    /// As an edit.
+    pub(super) fn edit(self) -> TextEdit {
         let line = if self.old.is_empty() {
             self.start.saturating_add(1)
         } else {
             self.start
         };
-        Replace {
-            old: self.old,
-            new: self.new,
-            at: At::Line(line),
-        }
+        TextEdit::Hunk(change::Hunk {
+            line: Some(line),
+            ..self.lines
+        })
     }
 }
 
@@ -70,6 +70,7 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Hunk, PatchError> {
             start: counts.start,
             old: texts.old.text,
             new: texts.new.text,
+            lines: texts.parts,
         }),
         Kind::Context => Err(PatchError::new(
             number,
@@ -94,6 +95,7 @@ fn miscounted(number: usize, counts: &Counts, texts: &Texts) -> PatchError {
 struct Texts {
     old: Side,
     new: Side,
+    parts: change::Hunk,
     kind: Kind,
     last: Last,
 }
@@ -164,6 +166,16 @@ impl Side {
 }
 
 impl Texts {
+    /// The last line ends the file without a newline.
+    fn end_of_file(&mut self) {
+        if let Some(Part::Keep(run) | Part::Remove(run) | Part::Insert(run)) =
+            self.parts.parts.last_mut()
+            && run.ends_with(b"\n")
+        {
+            run.pop();
+        }
+    }
+
     /// Takes one line of the body. The line of a context that is empty may have lost its space.
     fn take(&mut self, number: usize, line: &[u8]) -> Result<Taken, PatchError> {
         match line {
@@ -171,32 +183,38 @@ impl Texts {
                 let text = line.get(1..).unwrap_or_default();
                 self.old.put(number, text)?;
                 self.new.put(number, text)?;
+                self.parts.keep(text);
                 self.last = Last::Both;
             }
             [b'-', text @ ..] => {
                 self.old.put(number, text)?;
+                self.parts.remove(text);
                 self.kind = Kind::Changes;
                 self.last = Last::Old;
             }
             [b'+', text @ ..] => {
                 self.new.put(number, text)?;
+                self.parts.insert(text);
                 self.kind = Kind::Changes;
                 self.last = Last::New;
             }
-            [b'\\', ..] => match self.last {
-                Last::Both => {
-                    self.old.without_newline();
-                    self.new.without_newline();
+            [b'\\', ..] => {
+                self.end_of_file();
+                match self.last {
+                    Last::Both => {
+                        self.old.without_newline();
+                        self.new.without_newline();
+                    }
+                    Last::Old => self.old.without_newline(),
+                    Last::New => self.new.without_newline(),
+                    Last::None => {
+                        return Err(PatchError::new(
+                            number,
+                            "`\\ No newline` belongs behind the line it is said of",
+                        ));
+                    }
                 }
-                Last::Old => self.old.without_newline(),
-                Last::New => self.new.without_newline(),
-                Last::None => {
-                    return Err(PatchError::new(
-                        number,
-                        "`\\ No newline` belongs behind the line it is said of",
-                    ));
-                }
-            },
+            }
             _ => return Ok(Taken::NotOfAHunk),
         }
         Ok(Taken::Line)

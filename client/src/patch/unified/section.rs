@@ -3,7 +3,7 @@
 use super::super::{Lines, Names, PatchError, no_carriage_return};
 use super::hunk::{self, Hunk};
 use super::name::{self, Name};
-use crate::change::{Changes, Edit, chmod, create, delete, link, rename};
+use crate::change::{Changes, Edit, Tiers, chmod, create, delete, link, rename};
 use portcullis_protocol::session::{Expect, Parents, Selector};
 use portcullis_protocol::view::Digest;
 
@@ -264,7 +264,8 @@ impl Section {
             (false, mode) => changes.push(Edit {
                 selector,
                 expect: Expect::Any,
-                replacements: self.hunks.into_iter().map(Hunk::replace).collect(),
+                edits: self.hunks.into_iter().map(Hunk::edit).collect(),
+                tiers: Tiers::DEFAULT,
                 mode,
             }),
             (true, Some(mode)) => changes.push(chmod(selector, mode)),

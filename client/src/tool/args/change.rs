@@ -3,7 +3,7 @@
 use super::pairs::Pairs;
 use super::values::{digest, mode, stamp};
 use clap::{Args, ValueEnum};
-use portcullis_protocol::session::{Deed, Deletion, Expect, Onto, Parents};
+use portcullis_protocol::session::{Count, Deed, Deletion, Expect, Onto, Parents};
 use portcullis_protocol::view::{Digest, Stamp};
 use std::ffi::OsString;
 
@@ -141,11 +141,11 @@ struct OftenArgs {
 }
 
 impl EditArgs {
-    pub(in super::super) fn at(&self) -> crate::change::At {
+    pub(in super::super) fn count(&self) -> Count {
         if self.often.all {
-            crate::change::At::All
+            Count::All
         } else {
-            crate::change::At::Anywhere(self.often.count)
+            Count::Exactly(self.often.count)
         }
     }
 }
