@@ -29,10 +29,10 @@ fn expecting(expect: Expect) -> Vec<Changes> {
     let mut write = change::write(at("file"), "new content\n");
     write.expect = expect;
     let mut edit = change::replace(at("file"), "o", "0");
-    let TextEdit::Replace(one) = &mut edit.edits[0] else {
+    let TextEdit::Replace(replaced) = &mut edit.edits[0] else {
         panic!("{edit:?}");
     };
-    one.count = Count::All;
+    replaced.count = Count::All;
     edit.expect = expect;
     let mut rename = change::rename(at("file"), at("free"));
     rename.expect = expect;
