@@ -21,6 +21,7 @@ mod outlet;
 mod pace;
 mod pipeline;
 mod plan;
+mod refused;
 mod resolve;
 mod serve;
 mod session;

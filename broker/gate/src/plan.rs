@@ -18,6 +18,7 @@ pub(crate) use content::{Content, Later, Staged, Unstaged, copied, is_empty, sta
 pub(crate) use diff::Diff;
 pub(crate) use tree::judge_tree;
 
+use crate::refused::Refused;
 pub(crate) use crate::resolve::SharedDirectory;
 use crate::session::Session;
 use crate::uploads::Uploads;
@@ -128,11 +129,11 @@ pub(crate) fn plan(
     session: &Session,
     uploads: &Uploads,
     order: Order<'_>,
-) -> Result<Plan, Refusal> {
+) -> Result<Plan, Refused> {
     let Order { set, content } = order;
     let changes = set.changes.as_slice();
     if changes.is_empty() {
-        return Err(Refusal::new(Code::OutOfRange).noting("no change"));
+        return Err(Refusal::new(Code::OutOfRange).noting("no change").into());
     }
     let mut planner = Planner::new(session, uploads, content);
     for change in changes {
