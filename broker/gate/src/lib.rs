@@ -10,6 +10,7 @@ pub mod sys;
 
 mod admit;
 mod bind;
+mod composition;
 mod confirm;
 mod counters;
 mod errors;

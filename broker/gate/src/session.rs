@@ -7,7 +7,7 @@ use portcullis_protocol::authority::{Authority, FileSystem};
 use portcullis_protocol::ledger::Setup;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Guarantee, Incarnation, Limits, SessionId};
-use portcullis_protocol::verb::Verb;
+use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::RootIndex;
 use rustix::io::Errno;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -136,6 +136,14 @@ impl Session {
     pub(crate) fn permits(&self, root: RootIndex, path: &RelPath, verb: Verb) -> bool {
         self.authority.grant(root, path, verb).is_some()
             && self.policy.judge(root, path, verb) == Judgement::Clear
+    }
+
+    /// Whether any grant lets it change something.
+    pub(crate) fn may_change(&self) -> bool {
+        let grants = &self.authority.parts().grants;
+        grants
+            .iter()
+            .any(|grant| !grant.verbs.meet(VerbSet::WRITING).is_empty())
     }
 
     /// Whether `path` lies on the way from a root to a granted subtree, so that a resolution may

@@ -1,6 +1,7 @@
 //! What changes files, from outside: every verb does what it says, once, with a receipt.
 
 mod changeset;
+mod composed;
 mod create;
 mod deeds;
 mod delete;
@@ -12,6 +13,7 @@ mod metadata;
 mod mkdir;
 mod names;
 mod policy;
+mod raw;
 mod rename;
 mod replace;
 mod trial;
