@@ -17,6 +17,7 @@ mod errors;
 mod execute;
 mod ledger;
 mod main_loop;
+mod memory;
 mod observe;
 mod outlet;
 mod pace;

@@ -44,6 +44,7 @@ pub(crate) fn answer(
         }
         Request::Read(ask) => {
             return execute::read(
+                &session.memory,
                 ask,
                 |selector| follow(session, Verb::Read, selector),
                 outlet,
@@ -146,6 +147,9 @@ pub(crate) fn change(
         let receipt = ledger
             .finish(begun, finish.clone(), diff.bytes())
             .map_err(|Broken| Gone)?;
+        session
+            .memory
+            .changed(finish.outcome, finish.touched.as_slice());
         if !(moved && tries < TRIES_MAX) {
             return outlet.changed(receipt, finish, shown).map(|()| Used::Yes);
         }
@@ -242,7 +246,7 @@ pub(crate) fn answer_short(
 ) -> Result<Option<Bound>, Gone> {
     match follow(session, Verb::Read, selector) {
         Ok(bound) if execute::is_short(&bound, ask) => {
-            execute::read_bound(ask, bound, outlet).map(|()| None)
+            execute::read_bound(&session.memory, ask, bound, outlet).map(|()| None)
         }
         Ok(bound) => Ok(Some(bound)),
         Err(refusal) => outlet.refuse(&refusal).map(|()| None),

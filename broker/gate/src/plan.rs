@@ -8,6 +8,7 @@ mod check;
 mod content;
 mod diff;
 mod edit;
+mod expect;
 mod file;
 mod names;
 mod target;

@@ -1,12 +1,11 @@
 //! Changes of a file's content: written whole, or edited.
 
 use super::act::{At, Within};
-use super::check::{
-    check_expected, check_mode, check_replaceable, filled, missing, mode_of, unmade,
-};
+use super::check::{check_mode, check_replaceable, filled, missing, mode_of, unmade};
 use super::content::{self, Content, Later, Old, Staged};
 use super::diff::Side;
 use super::edit;
+use super::expect::Need;
 use super::target::{Asked, Planner};
 use crate::resolve::{Held, Missing};
 use crate::uploads::Dresses;
@@ -29,7 +28,8 @@ impl Planner<'_> {
         if let Some(held) = &object {
             check_replaceable(asked, held)?;
         }
-        let (before, old) = self.expect(asked, write.expect, object.as_ref())?;
+        let (before, old) =
+            self.expect(asked, (write.expect, Need::Whole), &at, object.as_ref())?;
         let content = self.staged(asked, &at, write, object.as_ref())?;
         let modes = (mode_of(&before), content.present.mode);
         self.show_written((&at, modes), write, &old, &content);
@@ -144,7 +144,12 @@ impl Planner<'_> {
                     .noting("the file is too large")
             })?;
         let digest = content::digest(&old);
-        check_expected(asked, order.expect, Some(&held), || Ok(Some(digest)))?;
+        self.check_expected(
+            asked,
+            (order.expect, Need::Any),
+            &at,
+            Some((&held, Some(digest))),
+        )?;
         let new = edit::apply(&old, order.edits.as_slice(), self.content).map_err(|miss| {
             let refusal = asked.refuse(miss.code).noting(&miss.note);
             refusal.finding(held.observation.stamp)

@@ -7,6 +7,7 @@ use super::check::{
 };
 use super::content;
 use super::diff::Side;
+use super::expect::Need;
 use super::target::{Asked, Planner};
 use super::tree;
 use crate::resolve::{Held, Missing};
@@ -52,7 +53,7 @@ impl Planner<'_> {
         let (from, held) = self.at(asked, place)?;
         let held = held.ok_or_else(|| asked.refuse(Code::NotFound))?;
         check_movable(asked, &held)?;
-        let (before, _) = self.expect(asked, order.expect, Some(&held))?;
+        let (before, _) = self.expect(asked, (order.expect, Need::Any), &from, Some(&held))?;
         let towards = Asked {
             verb: Verb::Move,
             selector: &order.destination,
@@ -70,7 +71,7 @@ impl Planner<'_> {
             return Err(towards.refuse(Code::NotADirectory));
         }
         let (to, onto) = self.at(towards, place)?;
-        let replaced = self.displaced(towards, order.onto, &held, onto.as_ref())?;
+        let replaced = self.displaced(towards, order.onto, &held, (&to, onto.as_ref()))?;
         if held.observation.kind == Kind::Directory {
             tree::judge_tree(self.session, asked.verb, &from, Some(&to.path))
                 .map_err(|why| why.refusal(asked.verb, asked.selector))?;
@@ -96,7 +97,7 @@ impl Planner<'_> {
         asked: Asked<'_>,
         allowed: Onto,
         moved: &Held,
-        onto: Option<&Held>,
+        (to, onto): (&At, Option<&Held>),
     ) -> Result<PathState, Refusal> {
         let Some(onto) = onto else {
             return match allowed {
@@ -122,7 +123,12 @@ impl Planner<'_> {
             let note = "only a file or a link can be replaced, and only by one";
             return Err(asked.refuse(Code::Exists).noting(note).finding(stamp));
         }
-        self.expect(asked, expect, Some(onto))
+        // What was seen is given up with it; a version or a content that is named is meant.
+        let need = match expect {
+            Expect::Seen => Need::Whole,
+            Expect::Any | Expect::Absent | Expect::Version(_) | Expect::Content(_) => Need::Any,
+        };
+        self.expect(asked, (expect, need), to, Some(onto))
             .map(|(state, _)| state)
     }
 
@@ -131,7 +137,7 @@ impl Planner<'_> {
         let (at, object) = self.at(asked, place)?;
         let held = object.ok_or_else(|| asked.refuse(Code::NotFound))?;
         check_deletable(asked, order.what, &held)?;
-        let (before, old) = self.expect(asked, order.expect, Some(&held))?;
+        let (before, old) = self.expect(asked, (order.expect, Need::Any), &at, Some(&held))?;
         match order.what {
             Deletion::File => {
                 let old = self.shown(&at, &old);
@@ -175,7 +181,7 @@ impl Planner<'_> {
                 .refuse(Code::Permission)
                 .noting("it belongs to another user"));
         }
-        let (before, _) = self.expect(asked, order.expect, Some(&held))?;
+        let (before, _) = self.expect(asked, (order.expect, Need::Any), &at, Some(&held))?;
         let mode = order.mode | special;
         let after = with_mode(before, mode);
         self.diff.mode(&at.path, held.observation.mode, mode);

@@ -2,9 +2,10 @@
 
 use super::SharedDirectory;
 use super::act::{At, Step, Within};
-use super::check::{check_expected, made_directory};
+use super::check::made_directory;
 use super::content::{self, Old, Unstaged};
 use super::diff::Diff;
+use super::expect::{self, Need, There};
 use crate::admit::admit;
 use crate::errors::code_of;
 use crate::resolve::{self, Held, Known, Missing, Place};
@@ -15,7 +16,7 @@ use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Change, Expect, Links, Selector, UploadId};
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{PathState, RootIndex};
+use portcullis_protocol::view::{Digest, PathState, RootIndex};
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -175,17 +176,36 @@ impl<'a> Planner<'a> {
     pub(super) fn expect(
         &self,
         asked: Asked<'_>,
-        expect: Expect,
+        (expect, need): (Expect, Need),
+        at: &At,
         object: Option<&Held>,
     ) -> Result<(PathState, Old), Refusal> {
         let (state, old) = match object {
             None => (PathState::Absent, Old::Nothing),
             Some(held) => content::look(held).map_err(|errno| asked.kernel(errno))?,
         };
-        check_expected(asked, expect, object, || match state {
-            PathState::Present(present) => Ok(present.digest),
-            PathState::Absent | PathState::Unknown => Ok(None),
-        })?;
+        let digest = match state {
+            PathState::Present(present) => present.digest,
+            PathState::Absent | PathState::Unknown => None,
+        };
+        self.check_expected(asked, (expect, need), at, object.map(|held| (held, digest)))?;
         Ok((state, old))
+    }
+
+    /// Compares what the worker believes with an object and the digest of its content.
+    pub(super) fn check_expected(
+        &self,
+        asked: Asked<'_>,
+        (expect, need): (Expect, Need),
+        at: &At,
+        object: Option<(&Held, Option<Digest>)>,
+    ) -> Result<(), Refusal> {
+        let there = object.map(|(held, digest)| There {
+            name: (at.root, &at.path),
+            kind: held.observation.kind,
+            stamp: held.observation.stamp,
+            digest,
+        });
+        expect::check(&self.session.memory, asked, expect, need, there)
     }
 }
