@@ -238,7 +238,7 @@ items!(
     Link(MakeLink)
 );
 
-/// Changes that are made together: all of them or none. No two may concern one object or name.
+/// Changes that are made together: all of them or none. Changes of one name follow each other.
 ///
 /// ```no_run
 /// use portcullis_client::{Changes, Session, ask, change};
@@ -274,25 +274,6 @@ impl Changes {
     /// Adds one, made after the others.
     pub fn push(&mut self, item: impl Into<Item>) {
         self.items.push(item.into());
-    }
-
-    /// Adds an edit to the one of the same file, if there is one: both are found in the file as
-    /// it is before either.
-    pub(crate) fn merge(&mut self, edit: Edit) {
-        let same = self.items.iter_mut().find_map(|item| match item {
-            Item::Edit(other) if other.selector == edit.selector => Some(other),
-            Item::Edit(_)
-            | Item::Write(_)
-            | Item::Mkdir(_)
-            | Item::Move(_)
-            | Item::Delete(_)
-            | Item::Chmod(_)
-            | Item::Link(_) => None,
-        });
-        match same {
-            Some(other) => other.edits.extend(edit.edits),
-            None => self.push(edit),
-        }
     }
 
     /// The changes, in the order they are made.

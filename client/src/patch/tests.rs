@@ -1,9 +1,11 @@
 //! What is taken as a patch, what is not, and that a patch means what its maker meant.
 
 mod apply;
+mod blocks;
 mod round;
 mod unified;
 mod v4a;
+mod wrapper;
 
 use super::*;
 use crate::change::{Edges, Item, Part, TextEdit};
@@ -90,6 +92,16 @@ fn the_format_is_found_by_its_first_lines() {
         ("diff --git a/x b/x\n", Some(Format::Unified)),
         ("Subject: x\n\n--- a\n", Some(Format::Unified)),
         ("@@ -1 +1 @@\n", Some(Format::Unified)),
+        ("diff --cc x\n", Some(Format::Unified)),
+        ("*** Update File: x\n", Some(Format::V4a)),
+        ("Words.\n```\n*** Begin Patch\n", Some(Format::V4a)),
+        ("*** Begin Patch\n--- a\n", Some(Format::V4a)),
+        ("*** End Patch\n", None),
+        ("x\n<<<<< SEARCH\n", Some(Format::Blocks)),
+        ("------- SEARCH\r\n", Some(Format::Blocks)),
+        ("x\n<<<<<<< SEARCH\n--- a\n", Some(Format::Blocks)),
+        ("--- a\n<<<<<<< SEARCH\n", Some(Format::Unified)),
+        ("x\n<<<<<<< HEAD\n=======\n", None),
         ("hello\n", None),
         ("", None),
     ] {
@@ -145,6 +157,22 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         "rename to x\n",
         "index 1..2 160000\n",
         "\\ No newline at end of file\n",
+        "<<<<<<< SEARCH\n",
+        "<<<<< SEARCH>\r\n",
+        "------- SEARCH\n",
+        ":start_line:1\n",
+        "-------\n",
+        "=======\n",
+        "=====\n",
+        "\\=======\n",
+        ">>>>>>> REPLACE\n",
+        "+++++++ REPLACE\n",
+        "# `x`:\n",
+        "```d/x\n",
+        "```\n",
+        "cd a && apply_patch <<EOF\n",
+        "<<'EOF'\n",
+        "EOF\n",
         "-",
         "+",
         " ",
@@ -165,7 +193,7 @@ proptest! {
     fn no_bytes_make_it_panic(pieces in prop::collection::vec(piece(), 0..24)) {
         let patch = pieces.concat();
         let lines = patch.iter().filter(|b| **b == b'\n').count() + 1;
-        for format in [Format::V4a, Format::Unified] {
+        for format in [Format::V4a, Format::Unified, Format::Blocks] {
             match parse(&patch, format, None) {
                 Ok(changes) => prop_assert!(!changes.items().is_empty()),
                 Err(error) => prop_assert!((1..=lines).contains(&error.line()), "{}", error),

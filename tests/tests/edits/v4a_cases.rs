@@ -5,6 +5,7 @@
 use portcullis_client::{Error, patch};
 use portcullis_protocol::refusal::Code;
 use portcullis_tests::{World, own};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::collections::BTreeMap;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -411,7 +412,7 @@ fn make(top: &Path, names: Names) {
             }
             Link(text) => std::os::unix::fs::symlink(text, &path).unwrap(),
             HardLink(other) => std::fs::hard_link(top.join(other), &path).unwrap(),
-            Fifo => portcullis_tests::sys::fifo(&path),
+            Fifo => mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap(),
         }
     }
 }
