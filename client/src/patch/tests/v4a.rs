@@ -159,7 +159,7 @@ fn markers_may_have_blanks_around_them_or_be_missing() {
 
 /// Bodies, the line of the patch that is refused, and what is said.
 const REFUSED: &[(&str, usize, &str)] = &[
-    ("", 2, "changes nothing"),
+    ("", 1, "changes nothing"),
     ("hello\n", 2, "a section begins with"),
     ("*** Rename File: x\n", 2, "a section begins with"),
     ("--- a/x\n+++ b/x\n", 2, "a unified diff stands alone"),
