@@ -6,7 +6,7 @@ mod unified;
 mod v4a;
 
 use super::*;
-use crate::change::{At, Item};
+use crate::change::{Edges, Item, Part, TextEdit};
 use proptest::prelude::*;
 
 /// The changes of a patch, one line each.
@@ -36,22 +36,9 @@ fn line(item: &Item) -> String {
             format!("write {file} {expect:?} {mode:?}: {}", text(bytes))
         }
         Item::Edit(edit) => {
-            let parts: Vec<String> = edit
-                .replacements
-                .iter()
-                .map(|one| {
-                    let at = match &one.at {
-                        At::Line(line) => format!("{line}"),
-                        At::After(lines) => {
-                            lines.iter().map(|l| format!("<{}>", text(l))).collect()
-                        }
-                        At::All | At::Anywhere(_) => panic!("{one:?}"),
-                    };
-                    format!("[{at}] {} => {}", text(&one.old), text(&one.new))
-                })
-                .collect();
+            let edits: Vec<String> = edit.edits.iter().map(one).collect();
             let (file, mode) = (name(&edit.selector), edit.mode);
-            format!("edit {file} {mode:?}: {}", parts.join("; "))
+            format!("edit {file} {mode:?}: {}", edits.join("; "))
         }
         Item::Move(moved) => format!(
             "move {} -> {} {:?}",
@@ -68,6 +55,30 @@ fn line(item: &Item) -> String {
         ),
         Item::Mkdir(_) => panic!("{item:?}"),
     }
+}
+
+/// A hunk: what leads to it, its line and its edges in brackets, then what stays (`=`), goes (`-`)
+/// and comes (`+`).
+fn one(edit: &TextEdit) -> String {
+    let TextEdit::Hunk(hunk) = edit else {
+        panic!("{edit:?}");
+    };
+    let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
+    let leads = hunk.after.iter().map(|l| format!("<{}>", text(l)));
+    let line = hunk.line.map(|line| line.to_string());
+    let edges = match hunk.edges {
+        Edges::Free => None,
+        Edges::Start => Some("^".to_owned()),
+        Edges::End => Some("$".to_owned()),
+        Edges::Both => Some("^$".to_owned()),
+    };
+    let at: String = leads.chain(line).chain(edges).collect();
+    let parts = hunk.parts.iter().map(|part| match part {
+        Part::Keep(run) => format!(" ={}", text(run)),
+        Part::Remove(run) => format!(" -{}", text(run)),
+        Part::Insert(run) => format!(" +{}", text(run)),
+    });
+    format!("[{at}]{}", parts.collect::<String>())
 }
 
 #[test]
