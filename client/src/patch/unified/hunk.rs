@@ -253,7 +253,7 @@ fn miscounted(number: usize, counts: Counts, texts: &Texts) -> PatchError {
         format!(
             "the header of the hunk counts {} old and {} new lines, but {} and {} were read \
              when it ended or had one too many: correct the counts, and begin every line with a \
-             space, `-` or `+`",
+             space, `-` or `+`; without an `index` line the counts are not taken at their word",
             counts.old,
             counts.new,
             texts.old_lines(),
