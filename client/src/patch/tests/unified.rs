@@ -187,7 +187,7 @@ const BY_HAND: &[(&str, &[&str])] = &[
         &["edit x None: [1] -a\\n +b\\nc\\n =d\\n"],
     ),
     (
-        "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+b\n\n@@ -5 +5 @@\n-c\n+d\n",
+        "--- a/x\n+++ b/x\n@@ -1,3 +1,2 @@\n-a\n+b\n\n@@ -5 +5 @@\n-c\n+d\n",
         &["edit x None: [1] -a\\n +b\\n; [5] -c\\n +d\\n"],
     ),
     // A line of context that is empty, in the middle and at the end.
@@ -261,7 +261,7 @@ const REFUSED: &[(&str, &str, usize, &str)] = &[
     ),
     (MADE, "@@ -1,2 +1,2 @@\n-a\nb\n", 5, "begin every line with"),
     (MADE, "@@ -1 +1 @@\n-a\n+b", 7, "in the middle of a line"),
-    (MADE, "", 3, "no hunk"),
+    (MADE, "", 1, "no hunk"),
     (
         "diff --git a/x b/x\nindex 1234567..89abcde 100644\n",
         "",
