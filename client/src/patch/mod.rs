@@ -165,14 +165,28 @@ impl<'r> Names<'r> {
 struct Lines<'p> {
     lines: Vec<&'p [u8]>,
     at: usize,
+    end: PatchEnd,
+}
+
+/// How a patch ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PatchEnd {
+    /// With a newline.
+    Newline,
+    /// In a line, which may be one that was cut.
+    Open,
 }
 
 impl<'p> Lines<'p> {
     fn new(patch: &'p [u8]) -> Self {
-        let whole = patch.strip_suffix(b"\n").unwrap_or(patch);
+        let (whole, end) = match patch.strip_suffix(b"\n") {
+            Some(whole) => (whole, PatchEnd::Newline),
+            None => (patch, PatchEnd::Open),
+        };
         Self {
             lines: whole.split(|byte| *byte == b'\n').collect(),
             at: 0,
+            end,
         }
     }
 
