@@ -6,6 +6,7 @@
 //!
 //! Names are selectors as any other: the gate judges where they lead.
 
+mod json;
 mod unified;
 mod v4a;
 
@@ -23,6 +24,8 @@ pub enum Format {
     V4a,
     /// `---`, `+++` and `@@ -1,2 +1,2 @@`, with or without the headers of git.
     Unified,
+    /// The arguments of editing tools as JSON: one document, or a list of them.
+    Edits,
 }
 
 impl Format {
@@ -31,6 +34,7 @@ impl Format {
         match self {
             Self::V4a => "v4a",
             Self::Unified => "unified",
+            Self::Edits => "edits",
         }
     }
 }
@@ -73,6 +77,9 @@ impl From<PatchError> for Error {
 
 /// The format a text is written in, by its first lines; none when it is neither.
 pub fn detect(patch: &[u8]) -> Option<Format> {
+    if json::is_start(patch) {
+        return Some(Format::Edits);
+    }
     let mut lines = patch.split(|byte| *byte == b'\n');
     let first = lines.find(|line| !line.trim_ascii().is_empty())?;
     if first.trim_ascii() == v4a::BEGIN {
@@ -94,6 +101,7 @@ pub fn parse(patch: &[u8], format: Format, root: Option<&Label>) -> Result<Chang
     let changes = match format {
         Format::V4a => v4a::parse(&mut lines, names)?,
         Format::Unified => unified::parse(&mut lines, names)?,
+        Format::Edits => json::parse(patch, names)?,
     };
     if changes.items().is_empty() {
         return Err(PatchError::new(lines.number(), "the patch changes nothing"));
