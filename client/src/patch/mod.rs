@@ -8,6 +8,7 @@
 //! Names are selectors as any other: the gate judges where they lead.
 
 mod blocks;
+mod json;
 mod unified;
 mod v4a;
 mod wrapper;
@@ -28,6 +29,8 @@ pub enum Format {
     Unified,
     /// `<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE` below the name of a file.
     Blocks,
+    /// The arguments of editing tools as JSON: one document, or a list of them.
+    Edits,
 }
 
 impl Format {
@@ -37,6 +40,7 @@ impl Format {
             Self::V4a => "v4a",
             Self::Unified => "unified",
             Self::Blocks => "blocks",
+            Self::Edits => "edits",
         }
     }
 }
@@ -80,6 +84,9 @@ impl From<PatchError> for Error {
 /// The format a text is written in: the one whose first mark comes first. None when there is no
 /// mark of any.
 pub fn detect(patch: &[u8]) -> Option<Format> {
+    if json::is_start(patch) {
+        return Some(Format::Edits);
+    }
     let starts = |line: &[u8], with: &[&[u8]]| with.iter().any(|with| line.starts_with(with));
     patch.split(|byte| *byte == b'\n').find_map(|line| {
         if v4a::is_mark(line) {
@@ -98,7 +105,7 @@ pub fn detect(patch: &[u8]) -> Option<Format> {
 pub fn parse(patch: &[u8], format: Format, root: Option<&Label>) -> Result<Changes, PatchError> {
     let mut lines = match format {
         Format::V4a | Format::Blocks => Lines::without_returns(patch),
-        Format::Unified => Lines::new(patch),
+        Format::Unified | Format::Edits => Lines::new(patch),
     };
     let changes = match format {
         Format::V4a => {
@@ -111,6 +118,7 @@ pub fn parse(patch: &[u8], format: Format, root: Option<&Label>) -> Result<Chang
         }
         Format::Unified => unified::parse(&mut lines, Names::of(root))?,
         Format::Blocks => blocks::parse(&mut lines, Names::of(root))?,
+        Format::Edits => json::parse(patch, Names::of(root))?,
     };
     if changes.items().is_empty() {
         return Err(PatchError::new(lines.number(), "the patch changes nothing"));

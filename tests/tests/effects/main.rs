@@ -42,7 +42,8 @@ fn every_verb_does_what_it_says() {
     let mut run = |changes: Changes| {
         let changed = session
             .change(&changes)
-            .unwrap_or_else(|e| panic!("{e:?} {changes:?}"));
+            .unwrap_or_else(|e| panic!("{e:?} {changes:?}"))
+            .changed;
         assert_eq!(changed.outcome, Outcome::Done, "{changed:?}");
         assert_eq!(changed.left, 0);
         changed
