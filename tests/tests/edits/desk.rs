@@ -162,7 +162,7 @@ impl Desk {
     /// They are made; gives the receipt.
     #[track_caller]
     pub(crate) fn changed(&mut self, changes: &Changes) -> Changed {
-        let changed = self.session.change(changes).unwrap();
+        let changed = self.session.change(changes).unwrap().changed;
         assert_eq!((changed.outcome, changed.left), (Outcome::Done, 0));
         changed
     }
