@@ -7,7 +7,7 @@ use portcullis_protocol::refusal::Code;
 use portcullis_tests::{World, own};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::collections::BTreeMap;
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt};
 use std::path::Path;
 
 /// What is at a name.
