@@ -9,14 +9,17 @@ mod content;
 mod diff;
 mod expect;
 mod file;
+mod matches;
 pub mod matching;
 mod names;
+mod region;
 mod target;
 mod tree;
 
 pub(crate) use act::{Act, At, Step, Within};
 pub(crate) use content::{Content, Later, Staged, Unstaged, copied, is_empty, stage};
 pub(crate) use diff::Diff;
+pub(crate) use matches::Matches;
 pub(crate) use tree::judge_tree;
 
 use crate::refused::Refused;
@@ -31,6 +34,7 @@ use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Change, ChangeSet, Planned, Touched};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Digest, ObjectId, RootIndex};
+use region::{InTheWay, with_region};
 use std::collections::{BTreeMap, HashSet};
 use target::Planner;
 
@@ -41,6 +45,7 @@ pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
     pub(crate) tree: TreeLock,
     pub(crate) diff: Diff,
+    pub(crate) matches: Matches,
     request: Digest,
 }
 
@@ -78,10 +83,11 @@ impl Plan {
 
     /// What a dry run answers.
     pub(crate) fn planned(&self) -> Result<Planned, Refusal> {
+        let (matched, matched_cut) = self.matches.clone().into_parts();
         Ok(Planned {
             touched: Few::new(self.touched().cloned().collect()).map_err(|_| too_large())?,
-            matched: Few::default(),
-            matched_cut: 0,
+            matched,
+            matched_cut,
             diff_cut: self.diff.cut(),
         })
     }
@@ -137,16 +143,25 @@ pub(crate) fn plan(
         return Err(Refusal::new(Code::OutOfRange).noting("no change").into());
     }
     let mut planner = Planner::new(session, uploads, content);
-    for change in changes {
-        planner.change(change)?;
+    for (n, change) in changes.iter().enumerate() {
+        planner.change(n, change).map_err(|refusal| {
+            let near = planner.near;
+            let of = InTheWay {
+                change,
+                content,
+                near,
+            };
+            with_region(session, refusal, of)
+        })?;
     }
-    let (steps, diff) = planner.finish();
+    let (steps, diff, matches) = planner.finish();
     refuse_collisions(&steps)?;
     let tree = tree_lock(&steps);
     Ok(Plan {
         tree,
         request: request_digest(changes, content),
         diff,
+        matches,
         steps,
     })
 }

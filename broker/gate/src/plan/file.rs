@@ -12,7 +12,7 @@ use crate::uploads::Dresses;
 use portcullis_protocol::anchor::Labels;
 use portcullis_protocol::limits::EDIT_BYTES_MAX;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{EditFile, Expect, Links, Source, UploadId, WriteFile};
+use portcullis_protocol::session::{EditFile, Expect, Links, Matched, Source, UploadId, WriteFile};
 use portcullis_protocol::verb::Verb;
 use std::os::fd::AsFd as _;
 
@@ -158,9 +158,19 @@ impl Planner<'_> {
         };
         let labels = || Labels::new(held.observation.stamp.object(), &digest);
         let edited = matching::apply(&old, edits, labels).map_err(|miss| {
+            self.near = miss.near;
             let refusal = asked.refuse(miss.code).noting(&miss.note);
             refusal.finding(held.observation.stamp)
         })?;
+        for place in &edited.places {
+            self.matches.add(Matched {
+                change: self.n,
+                edit: place.edit,
+                tier: place.tier,
+                old: place.old,
+                new: place.new,
+            });
+        }
         let new = edited.bytes;
         let content = self.staged_bytes(asked, &at.within, &new, (order.mode, Some(&held)))?;
         let before = content::present(&held, Some(digest));

@@ -6,6 +6,7 @@ use super::check::made_directory;
 use super::content::{self, Old, Unstaged};
 use super::diff::Diff;
 use super::expect::{self, Need, There};
+use super::matches::Matches;
 use crate::admit::admit;
 use crate::errors::code_of;
 use crate::resolve::{self, Held, Known, Missing, Place};
@@ -14,7 +15,7 @@ use crate::uploads::Uploads;
 use portcullis_protocol::limits::PARENTS_MAX;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Change, Expect, Links, Selector, UploadId};
+use portcullis_protocol::session::{Change, Expect, Lines, Links, Selector, UploadId};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Digest, PathState, RootIndex};
 use rustix::io::Errno;
@@ -31,6 +32,11 @@ pub(super) struct Planner<'a> {
     pub(super) taken: HashSet<UploadId>,
     pub(super) diff: Diff,
     pub(super) steps: Vec<Step>,
+    pub(super) matches: Matches,
+    /// Which change is planned.
+    pub(super) n: u16,
+    /// Lines that are worth showing with the refusal of an edit.
+    pub(super) near: Option<Lines>,
 }
 
 /// One change being planned: what messages name.
@@ -70,16 +76,20 @@ impl<'a> Planner<'a> {
             taken: HashSet::new(),
             diff: Diff::default(),
             steps: Vec::new(),
+            matches: Matches::default(),
+            n: 0,
+            near: None,
         }
     }
 
-    /// The steps, and the difference they make.
-    pub(super) fn finish(self) -> (Vec<Step>, Diff) {
-        (self.steps, self.diff)
+    /// The steps, the difference they make, and where edits matched.
+    pub(super) fn finish(self) -> (Vec<Step>, Diff, Matches) {
+        (self.steps, self.diff, self.matches)
     }
 
-    /// Adds the steps of one change.
-    pub(super) fn change(&mut self, change: &Change) -> Result<(), Refusal> {
+    /// Adds the steps of one change, the `n`th from 0.
+    pub(super) fn change(&mut self, n: usize, change: &Change) -> Result<(), Refusal> {
+        self.n = u16::try_from(n).unwrap_or(u16::MAX);
         let verb = change.verb();
         let of = |selector| Asked { verb, selector };
         match change {
