@@ -139,7 +139,7 @@ fn replace(mut from: Fields, keys: Keys, selector: Selector) -> Result<Edit, Pat
             keys.old
         )));
     }
-    unlabelled(&from, &new)?;
+    unlabelled_unless(&from, &old, &new)?;
     let all = from.flag("replace_all")?;
     let times = from.number("expected_replacements")?;
     let count = match (all, times) {
@@ -193,7 +193,7 @@ fn editor(
             if old.is_empty() {
                 return Err(from.wrong("`old_str` is empty: give what stands there now"));
             }
-            unlabelled(&from, &new)?;
+            unlabelled_unless(&from, &old, &new)?;
             from.done("`path`, `old_str` and `new_str`")?;
             changes.push(change::replace(selector, old, new));
         }
@@ -388,11 +388,18 @@ fn inserted(from: &Fields, mut text: String) -> Result<Vec<u8>, PatchError> {
     if text.is_empty() {
         return Err(from.wrong("there is nothing to insert"));
     }
-    unlabelled(from, &text)?;
     if !text.ends_with('\n') {
         text.push('\n');
     }
     Ok(text.into_bytes())
+}
+
+/// The same, but where the old text has them too: there they are part of the file.
+fn unlabelled_unless(from: &Fields, old: &str, new: &str) -> Result<(), PatchError> {
+    match label::copied(old.as_bytes()) {
+        Some(_) => Ok(()),
+        None => unlabelled(from, new),
+    }
 }
 
 /// Refuses a new text that was copied with its labels.
