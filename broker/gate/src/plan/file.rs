@@ -4,11 +4,12 @@ use super::act::{At, Within};
 use super::check::{check_mode, check_replaceable, filled, missing, mode_of, unmade};
 use super::content::{self, Content, Later, Old, Staged};
 use super::diff::Side;
-use super::edit;
 use super::expect::Need;
+use super::matching::{self, Edits};
 use super::target::{Asked, Planner};
 use crate::resolve::{Held, Missing};
 use crate::uploads::Dresses;
+use portcullis_protocol::anchor::Labels;
 use portcullis_protocol::limits::EDIT_BYTES_MAX;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{EditFile, Expect, Links, Source, UploadId, WriteFile};
@@ -150,10 +151,17 @@ impl Planner<'_> {
             &at,
             Some((&held, Some(digest))),
         )?;
-        let new = edit::apply(&old, order.edits.as_slice(), self.content).map_err(|miss| {
+        let edits = Edits {
+            edits: order.edits.as_slice(),
+            tiers: order.tiers,
+            content: self.content,
+        };
+        let labels = || Labels::new(held.observation.stamp.object(), &digest);
+        let edited = matching::apply(&old, edits, labels).map_err(|miss| {
             let refusal = asked.refuse(miss.code).noting(&miss.note);
             refusal.finding(held.observation.stamp)
         })?;
+        let new = edited.bytes;
         let content = self.staged_bytes(asked, &at.within, &new, (order.mode, Some(&held)))?;
         let before = content::present(&held, Some(digest));
         let modes = (mode_of(&before), content.present.mode);
