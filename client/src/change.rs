@@ -3,7 +3,7 @@
 mod pack;
 mod send;
 
-pub use send::Plan;
+pub use send::{Made, Plan};
 
 use crate::error::Error;
 pub use portcullis_protocol::anchor::Anchor;
@@ -17,7 +17,8 @@ use portcullis_protocol::session::{
 /// The new content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// These bytes. They travel with the change where there is room, and before it where not.
+    /// These bytes. They travel with the change, or before it where there is no room or they are
+    /// many.
     Bytes(Vec<u8>),
     /// What was uploaded before, by [`crate::Session::upload`].
     Upload(UploadId),
@@ -77,6 +78,16 @@ pub enum TextEdit {
         /// What is done.
         deed: AnchoredDeed,
     },
+}
+
+impl TextEdit {
+    /// Whether it names its lines by labels.
+    pub const fn is_anchored(&self) -> bool {
+        match self {
+            Self::Anchored { .. } => true,
+            Self::Replace(_) | Self::Hunk(_) | Self::Insert { .. } => false,
+        }
+    }
 }
 
 /// A text for a text.
@@ -238,7 +249,7 @@ items!(
     Link(MakeLink)
 );
 
-/// Changes that are made together: all of them or none. No two may concern one object or name.
+/// Changes that are made together: all of them or none. Changes of one name follow each other.
 ///
 /// ```no_run
 /// use portcullis_client::{Changes, Session, ask, change};
@@ -248,8 +259,8 @@ items!(
 ///     let changes = Changes::new()
 ///         .with(change::write(ask::selector("notes.txt")?, "one\n"))
 ///         .with(change::replace(ask::selector("a.rs")?, "foo()", "bar()"));
-///     let changed = session.change(&changes)?;
-///     println!("receipt {}", changed.receipt.number);
+///     let made = session.change(&changes)?;
+///     println!("receipt {}", made.changed.receipt.number);
 ///     Ok(())
 /// }
 /// ```
@@ -276,23 +287,43 @@ impl Changes {
         self.items.push(item.into());
     }
 
-    /// Adds an edit to the one of the same file, if there is one: both are found in the file as
-    /// it is before either.
-    pub(crate) fn merge(&mut self, edit: Edit) {
-        let same = self.items.iter_mut().find_map(|item| match item {
-            Item::Edit(other) if other.selector == edit.selector => Some(other),
-            Item::Edit(_)
-            | Item::Write(_)
-            | Item::Mkdir(_)
-            | Item::Move(_)
-            | Item::Delete(_)
-            | Item::Chmod(_)
-            | Item::Link(_) => None,
-        });
-        match same {
-            Some(other) => other.edits.extend(edit.edits),
-            None => self.push(edit),
+    /// Adds edits by labels to those of the same file before it, unless something else was done
+    /// since: labels are of one version, so all of them are found in the file as it is.
+    pub(crate) fn join(&mut self, edit: Edit) {
+        for item in self.items.iter_mut().rev() {
+            match item {
+                Item::Edit(other) if other.selector != edit.selector => {}
+                Item::Edit(other) if other.edits.iter().all(TextEdit::is_anchored) => {
+                    other.edits.extend(edit.edits);
+                    return;
+                }
+                Item::Edit(_)
+                | Item::Write(_)
+                | Item::Mkdir(_)
+                | Item::Move(_)
+                | Item::Delete(_)
+                | Item::Chmod(_)
+                | Item::Link(_) => break,
+            }
         }
+        self.push(edit);
+    }
+
+    /// The same, with other tiers for every edit: `tiers` gives them from those an edit has.
+    #[must_use]
+    pub fn with_tiers(mut self, tiers: impl Fn(Tiers) -> Tiers) -> Self {
+        for item in &mut self.items {
+            match item {
+                Item::Edit(edit) => edit.tiers = tiers(edit.tiers),
+                Item::Write(_)
+                | Item::Mkdir(_)
+                | Item::Move(_)
+                | Item::Delete(_)
+                | Item::Chmod(_)
+                | Item::Link(_) => {}
+            }
+        }
+        self
     }
 
     /// The changes, in the order they are made.
@@ -384,5 +415,6 @@ pub fn link(selector: Selector, text: impl AsRef<[u8]>) -> Result<MakeLink, Erro
 
 /// A bounded list, or what of it is too many.
 pub(crate) fn few<T, const MAX: usize>(what: &str, items: Vec<T>) -> Result<Few<T, MAX>, Error> {
-    Few::new(items).map_err(|e| Error::invalid(format_args!("{what}: {e}")))
+    Few::new(items)
+        .map_err(|e| Error::invalid(format_args!("{what}: {e}; make them in several requests")))
 }

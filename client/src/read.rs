@@ -122,7 +122,7 @@ impl ReadStream<'_> {
         }
     }
 
-    fn violated(&mut self, violation: Violation) -> Error {
+    pub(crate) fn violated(&mut self, violation: Violation) -> Error {
         self.state = State::Over;
         self.session.wire.violated(violation)
     }

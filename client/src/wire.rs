@@ -2,6 +2,7 @@
 //! have spoken there.
 
 use crate::error::{Error, ErrorCode, Violation};
+use crate::label::Excerpt;
 use crate::link::{Expected, Link};
 use crate::lock::ProcessLock;
 use portcullis_protocol::VERSION;
@@ -91,7 +92,10 @@ impl Wire {
         }
         match reply {
             Reply::Refused(refusal) => Err(refusal.into()),
-            Reply::Conflicted(conflicted) => Err(conflicted.refusal.into()),
+            Reply::Conflicted(conflicted) => {
+                let region = Excerpt::new(conflicted.region, content);
+                Err(Error::from(conflicted.refusal).showing(region))
+            }
             reply @ (Reply::Welcome(_)
             | Reply::Whoami(_)
             | Reply::Stat(_)

@@ -2,4 +2,5 @@
 
 pub mod authorities;
 pub mod frames;
+pub mod patches;
 pub mod words;

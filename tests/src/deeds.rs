@@ -75,7 +75,7 @@ fn at(path: &str) -> Selector {
 }
 
 fn one(session: &mut Session, item: impl Into<change::Item>) -> Result<Changed, Error> {
-    session.change(&Changes::new().with(item))
+    Ok(session.change(&Changes::new().with(item))?.changed)
 }
 
 fn delete(session: &mut Session, path: &str, what: Deletion) -> Result<Changed, Error> {
@@ -93,7 +93,7 @@ fn patch(session: &mut Session) -> Result<Changed, Error> {
         .with(change::rename(at("other.txt"), at("dir/other.txt")))
         .with(change::chmod(at("dir/sub/b.txt"), 0o600))
         .with(change::link(at("link"), "file.txt")?);
-    session.change(&changes)
+    Ok(session.change(&changes)?.changed)
 }
 
 /// A file of more than one part.

@@ -1,11 +1,12 @@
 //! encode: where the answer to one request goes.
 
 use crate::counters::Counters;
+use crate::refused::{Refused, Shown};
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Changed, More, Reply};
+use portcullis_protocol::session::{Changed, Conflicted, More, Reply};
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,7 +99,12 @@ impl Outlet {
     }
 
     /// Sends the end of an effect, with its receipt.
-    pub(crate) fn changed(&mut self, receipt: ReceiptId, finish: Finish) -> Result<(), Gone> {
+    pub(crate) fn changed(
+        &mut self,
+        receipt: ReceiptId,
+        finish: Finish,
+        shown: Option<Box<Shown>>,
+    ) -> Result<(), Gone> {
         if let Some(refusal) = &finish.refusal {
             self.counters.refusal(refusal);
         }
@@ -112,9 +118,24 @@ impl Outlet {
             matched: Few::default(),
             matched_cut: 0,
             diff_cut: finish.diff_cut,
-            region: None,
+            region: shown.as_ref().map(|shown| shown.region),
         };
-        self.send(&Reply::Changed(changed), &[])
+        let content = shown.map(|shown| shown.bytes).unwrap_or_default();
+        self.send(&Reply::Changed(changed), &content)
+    }
+
+    /// Ends the request with a refusal, and what the object in the way has become.
+    pub(crate) fn conflicted(&mut self, refused: Refused) -> Result<(), Gone> {
+        let Refused { refusal, shown } = refused;
+        let Some(shown) = shown else {
+            return self.refuse(&refusal);
+        };
+        self.counters.refusal(&refusal);
+        let region = shown.region;
+        self.send(
+            &Reply::Conflicted(Conflicted { refusal, region }),
+            &shown.bytes,
+        )
     }
 
     /// Counts content that is sent inside a reply instead of behind it.

@@ -18,6 +18,7 @@ use crate::execute::{self, Ended};
 use crate::ledger::{Begun, Broken, Ledger};
 use crate::outlet::{Gone, Outlet};
 use crate::plan::{Order, Plan, plan};
+use crate::refused::Refused;
 use crate::resolve::{Known, Missing, find, resolve};
 use crate::session::Session;
 use crate::suggest::suggest;
@@ -43,6 +44,7 @@ pub(crate) fn answer(
         }
         Request::Read(ask) => {
             return execute::read(
+                &session.memory,
                 ask,
                 |selector| follow(session, Verb::Read, selector),
                 outlet,
@@ -86,11 +88,11 @@ const PLANS_MAX: u32 = 4;
 
 /// A plan, made again where something moved under it: what is there now decides, so that a name
 /// somebody else just took away is not there, and not contended.
-fn steady(session: &Session, uploads: &Uploads, order: Order<'_>) -> Result<Plan, Refusal> {
+fn steady(session: &Session, uploads: &Uploads, order: Order<'_>) -> Result<Plan, Refused> {
     let mut tries = 1;
     loop {
         match plan(session, uploads, order) {
-            Err(refusal) if refusal.code == Code::Contended && tries < PLANS_MAX => tries += 1,
+            Err(refused) if refused.code() == Code::Contended && tries < PLANS_MAX => tries += 1,
             ended => return ended,
         }
     }
@@ -116,7 +118,7 @@ pub(crate) fn change(
     loop {
         let plan = match steady(session, uploads, order) {
             Ok(plan) => plan,
-            Err(refusal) => return outlet.refuse(&refusal).map(unused),
+            Err(refused) => return outlet.conflicted(refused).map(unused),
         };
         match order.set.deed {
             Deed::DryRun => return dry_run(&plan, outlet).map(unused),
@@ -137,12 +139,19 @@ pub(crate) fn change(
         };
         tries += 1;
         let moved = ended.is_contended() && !spent;
-        let Ended { finish, diff } = ended;
+        let Ended {
+            finish,
+            diff,
+            shown,
+        } = ended;
         let receipt = ledger
             .finish(begun, finish.clone(), diff.bytes())
             .map_err(|Broken| Gone)?;
+        session
+            .memory
+            .changed(finish.outcome, finish.touched.as_slice());
         if !(moved && tries < TRIES_MAX) {
-            return outlet.changed(receipt, finish).map(|()| Used::Yes);
+            return outlet.changed(receipt, finish, shown).map(|()| Used::Yes);
         }
     }
 }
@@ -154,17 +163,20 @@ fn confirmed(
     ledger: &Ledger,
     begun: &Begun,
     plan: Plan,
-    again: impl Fn() -> Result<Plan, Refusal>,
+    again: impl Fn() -> Result<Plan, Refused>,
 ) -> Result<Confirmed, Box<Ended>> {
     // What an end that is not made tells of: the names, and that they are as they were.
     let announced = plan.outline();
-    let unmade = |refusal| Box::new(Ended::unmade(session, &announced, refusal));
+    let unmade = |refusal: Refusal| {
+        let refused = Refused::from(refusal);
+        Box::new(Ended::unmade(session, &announced, refused))
+    };
     match confirm(session, begun, plan) {
         Ok(confirmed) => return Ok(confirmed),
         Err(Unconfirmed::Refused(refusal)) => return Err(unmade(refusal)),
         Err(Unconfirmed::Moved) => {}
     }
-    let plan = again().map_err(unmade)?;
+    let plan = again().map_err(|refused| Box::new(Ended::unmade(session, &announced, refused)))?;
     let contended = || Refusal::new(Code::Contended).of(plan.verb());
     if !plan.has_locks_of(&announced) {
         return Err(unmade(contended()));
@@ -234,7 +246,7 @@ pub(crate) fn answer_short(
 ) -> Result<Option<Bound>, Gone> {
     match follow(session, Verb::Read, selector) {
         Ok(bound) if execute::is_short(&bound, ask) => {
-            execute::read_bound(ask, bound, outlet).map(|()| None)
+            execute::read_bound(&session.memory, ask, bound, outlet).map(|()| None)
         }
         Ok(bound) => Ok(Some(bound)),
         Err(refusal) => outlet.refuse(&refusal).map(|()| None),

@@ -9,6 +9,7 @@ mod compile;
 mod content;
 mod diff;
 mod edit;
+mod expect;
 mod file;
 mod names;
 mod net;
@@ -21,6 +22,7 @@ pub(crate) use content::{Content, Later, Source, Staged, Unstaged, copied, has_o
 pub(crate) use diff::Diff;
 pub(crate) use tree::judge_tree;
 
+use crate::refused::Refused;
 pub(crate) use crate::resolve::SharedDirectory;
 use crate::session::Session;
 use crate::uploads::Uploads;
@@ -142,11 +144,11 @@ pub(crate) fn plan(
     session: &Session,
     uploads: &Uploads,
     order: Order<'_>,
-) -> Result<Plan, Refusal> {
+) -> Result<Plan, Refused> {
     let Order { set, content } = order;
     let changes = set.changes.as_slice();
     if changes.is_empty() {
-        return Err(Refusal::new(Code::OutOfRange).noting("no change"));
+        return Err(Refusal::new(Code::OutOfRange).noting("no change").into());
     }
     let mut planner = Planner::new(session, uploads, content);
     for change in changes {

@@ -1,22 +1,32 @@
-//! Change sets and uploads on a session.
+//! Change sets, uploads and what is composed, on a session.
 
 use super::Changes;
-use super::pack::{self, Needed};
+use super::pack::{self, Needed, Way};
 use crate::error::{Error, ErrorCode, Violation};
+use crate::label::Excerpt;
 use crate::link::Expected;
 use crate::session::Session;
 use crate::wire::match_reply;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::limits::{HEADER_BYTES, LABEL_BYTES_MAX};
 use portcullis_protocol::session::{
-    Changed, Deed, DropUpload, Limits, Outcome, Planned, Reply, Request, Selector, Upload,
-    UploadId, Uploaded,
+    Changed, Compose, Composed, Deed, DropUpload, Limits, Outcome, Planned, Reply, Request,
+    Selector, Upload, UploadId, Uploaded,
 };
 use std::collections::VecDeque;
 use std::io::Read;
 
 /// Uploaded parts begin at multiples of this, where the limits leave room for one.
 const PART_ALIGNMENT: usize = 4096;
+
+/// A change set that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Made {
+    /// Its receipt: every name it touched, and where its edits matched.
+    pub changed: Changed,
+    /// The difference, as a unified diff of what the session may read.
+    pub diff: Vec<u8>,
+}
 
 /// What a change set would do. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,18 +40,23 @@ pub struct Plan {
 impl Session {
     /// Makes the changes, all of them or none.
     ///
-    /// Content that does not fit one request is uploaded before; an upload that was made here and
-    /// is not used up is dropped again. What comes back says [`Outcome::Done`]. An error whose
-    /// [`changed`](Error::changed) is `Unchanged` changed nothing; one that is `Unknown` (the
-    /// connection ended before the answer, or the effect is uncertain) leaves a doubt that the
-    /// log of the broker settles.
-    pub fn change(&mut self, changes: &Changes) -> Result<Changed, Error> {
+    /// What does not fit one request is composed in the gate's memory, and the content of large
+    /// files uploaded before; an upload that was made here and is not used up is dropped again.
+    /// What comes back says [`Outcome::Done`]. An error whose [`changed`](Error::changed) is
+    /// `Unchanged` changed nothing, and may have the part of a file that decided
+    /// ([`Error::region`]); one that is `Unknown` (the connection ended before the answer, or the
+    /// effect is uncertain) leaves a doubt that the log of the broker settles.
+    pub fn change(&mut self, changes: &Changes) -> Result<Made, Error> {
         let (sent, uploads) = self.send_set(changes, Deed::Commit)?;
         let answered = match self.wire.answer(&mut self.buffer, sent) {
-            Ok((reply, _)) => match_reply!(self.wire, reply, Changed).map_err(unanswered),
+            Ok((reply, content)) => {
+                let behind = content.to_vec();
+                let changed = match_reply!(self.wire, reply, Changed).map_err(unanswered);
+                changed.map(|changed| (changed, behind))
+            }
             Err(error) => Err(unanswered(error)),
         };
-        let ended = answered.and_then(judged);
+        let ended = answered.and_then(|(changed, behind)| judged(changed, behind));
         if ended.is_err() {
             self.drop_all(&uploads);
         }
@@ -89,7 +104,7 @@ impl Session {
         match_reply!(self.wire, reply, Uploaded).map(|_| ())
     }
 
-    /// Uploads what has to be, and sends the change set.
+    /// Uploads and composes what has to be, and sends the change set.
     fn send_set(
         &mut self,
         changes: &Changes,
@@ -100,7 +115,13 @@ impl Session {
         let uploads: Vec<UploadId> = packed.uploads.iter().map(|one| one.upload).collect();
         let sent = self
             .upload_all(&packed.uploads, limits)
-            .and_then(|()| self.ask(&Request::Change(packed.set), &packed.content));
+            .and_then(|()| match packed.way {
+                Way::OneFrame { set, content } => self.ask(&Request::Change(set), &content),
+                Way::Composed { bytes, ask } => {
+                    self.compose(&bytes, limits)?;
+                    self.ask(&Request::ChangeComposed(ask), &[])
+                }
+            });
         match sent {
             Ok(id) => Ok((id, uploads)),
             Err(error) => {
@@ -108,6 +129,31 @@ impl Session {
                 Err(error)
             }
         }
+    }
+
+    /// Composes these bytes, in parts: the first of them forgets what was there.
+    fn compose(&mut self, bytes: &[u8], limits: Limits) -> Result<(), Error> {
+        let mut pipe = Pipe::new(limits);
+        let sent = self.compose_parts(&mut pipe, bytes);
+        self.settle(pipe, sent)
+    }
+
+    fn compose_parts(&mut self, pipe: &mut Pipe, bytes: &[u8]) -> Result<(), Error> {
+        let mut offset = 0;
+        for part in bytes.chunks(pipe.part_bytes(COMPOSE_OVERHEAD)) {
+            let on_wire = COMPOSE_OVERHEAD + part.len();
+            while !pipe.has_room(on_wire) {
+                pipe.take(self)?;
+            }
+            let id = self.ask(&Request::Compose(Compose { offset }), part)?;
+            offset += u64::try_from(part.len()).unwrap_or(u64::MAX);
+            pipe.waiting.push_back(Part {
+                id,
+                end: Kept::Composed(Composed { bytes: offset }),
+                bytes: on_wire,
+            });
+        }
+        Ok(())
     }
 
     fn upload_all(&mut self, needed: &[Needed<'_>], limits: Limits) -> Result<(), Error> {
@@ -131,7 +177,7 @@ impl Session {
         selector: &Selector,
         content: &mut dyn Read,
     ) -> Result<u64, Error> {
-        let size = pipe.part_bytes(selector);
+        let size = pipe.part_bytes(overhead(selector));
         let mut part = vec![0; size];
         let mut offset = 0;
         loop {
@@ -155,10 +201,10 @@ impl Session {
             offset += u64::try_from(length).unwrap_or(u64::MAX);
             pipe.waiting.push_back(Part {
                 id,
-                end: Uploaded {
+                end: Kept::Uploaded(Uploaded {
                     upload,
                     bytes: offset,
-                },
+                }),
                 bytes: overhead(selector) + length,
             });
             if length < size {
@@ -217,13 +263,24 @@ fn unanswered(error: Error) -> Error {
     }
 }
 
-/// What is not done is an error.
-fn judged(changed: Changed) -> Result<Changed, Error> {
-    match changed.outcome {
-        Outcome::Done => Ok(changed),
-        Outcome::Failed => Err(Error::new(ErrorCode::Failed(Box::new(changed)))),
-        Outcome::Uncertain => Err(Error::new(ErrorCode::Uncertain(Box::new(changed)))),
-    }
+/// What is not done is an error. `behind` is the difference of what is done, and what the object
+/// has become of what failed for that.
+fn judged(changed: Changed, behind: Vec<u8>) -> Result<Made, Error> {
+    let region = changed.region;
+    let error = match changed.outcome {
+        Outcome::Done => {
+            return Ok(Made {
+                changed,
+                diff: behind,
+            });
+        }
+        Outcome::Failed => Error::new(ErrorCode::Failed(Box::new(changed))),
+        Outcome::Uncertain => Error::new(ErrorCode::Uncertain(Box::new(changed))),
+    };
+    Err(match region {
+        Some(region) => error.showing(Excerpt::new(region, &behind)),
+        None => error,
+    })
 }
 
 /// Reads until the buffer is full or the content ends.
@@ -251,11 +308,20 @@ fn overhead(selector: &Selector) -> usize {
     HEADER_BYTES + 32 + LABEL_BYTES_MAX + selector.path.as_slice().len()
 }
 
+/// More bytes than a part of what is composed has on the wire beside its content.
+const COMPOSE_OVERHEAD: usize = HEADER_BYTES + 32;
+
+/// What the answer to a part must say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Uploaded(Uploaded),
+    Composed(Composed),
+}
+
 /// A part whose answer is still to come.
 struct Part {
     id: RequestId,
-    /// What the answer must say.
-    end: Uploaded,
+    end: Kept,
     /// Its size in the socket, at most.
     bytes: usize,
 }
@@ -263,7 +329,8 @@ struct Part {
 impl Part {
     /// Whether it is the first of several of this upload.
     fn starts(&self, upload: UploadId, part_bytes: usize) -> bool {
-        self.end.upload == upload && u64::try_from(part_bytes) == Ok(self.end.bytes)
+        u64::try_from(part_bytes)
+            .is_ok_and(|bytes| self.end == Kept::Uploaded(Uploaded { upload, bytes }))
     }
 }
 
@@ -283,11 +350,11 @@ impl Pipe {
 
     /// Content of one part: what a frame carries, or less so that the gate writes one while the
     /// next is on its way.
-    fn part_bytes(&self, selector: &Selector) -> usize {
+    fn part_bytes(&self, overhead: usize) -> usize {
         let usize_of = |limit| usize::try_from(limit).unwrap_or(usize::MAX);
         let half = usize_of(self.limits.in_flight_bytes) / 2;
         let most = usize_of(self.limits.content_bytes)
-            .min(half.saturating_sub(overhead(selector)))
+            .min(half.saturating_sub(overhead))
             .max(1);
         match most / PART_ALIGNMENT {
             0 => most,
@@ -316,11 +383,25 @@ impl Pipe {
             return Err(wire.violated(Violation::UnknownId(from.0)));
         };
         let part = self.waiting.remove(at);
-        if let Reply::Refused(refusal) = reply {
-            return Err(refusal.into());
-        }
-        let uploaded = match_reply!(wire, reply, Uploaded)?;
-        if part.is_some_and(|part| part.end == uploaded) {
+        let kept = match reply {
+            Reply::Refused(refusal) => return Err(refusal.into()),
+            Reply::Uploaded(uploaded) => Some(Kept::Uploaded(uploaded)),
+            Reply::Composed(composed) => Some(Kept::Composed(composed)),
+            Reply::Welcome(_)
+            | Reply::Whoami(_)
+            | Reply::Stat(_)
+            | Reply::ReadPart(_)
+            | Reply::Entries(_)
+            | Reply::Matches(_)
+            | Reply::Done(_)
+            | Reply::Why(_)
+            | Reply::Pong(_)
+            | Reply::Closing(_)
+            | Reply::Planned(_)
+            | Reply::Changed(_)
+            | Reply::Conflicted(_) => None,
+        };
+        if part.is_some_and(|part| kept == Some(part.end)) {
             Ok(())
         } else {
             Err(wire.violated(Violation::WrongKind))

@@ -1,13 +1,13 @@
 //! Changes: how their bytes travel, and what is known when they are not done.
 
 use super::*;
-use crate::change::{self, At, Content, Replace};
+use crate::change::{self, Content, Hunk, TextEdit};
 use crate::{Changed as Known, Changes};
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::ledger::ReceiptId;
 use portcullis_protocol::session::{
-    Change, ChangeSet, Changed, Deed, Expect, Guarantee, Outcome, Place, Planned, Selector, Source,
-    Upload, UploadId, Uploaded,
+    self, Change, ChangeSet, Changed, Composed, Conflicted, Deed, Expect, Guarantee, Outcome,
+    Planned, Region, Selector, Source, Upload, UploadId, Uploaded,
 };
 use portcullis_protocol::view::Digest;
 
@@ -26,6 +26,10 @@ fn changed(outcome: Outcome, refusal: Option<Refusal>) -> Changed {
         touched: Few::default(),
         refusal,
         left: 0,
+        matched: Few::default(),
+        matched_cut: 0,
+        diff_cut: 0,
+        region: None,
     }
 }
 
@@ -82,47 +86,94 @@ fn a_small_set_is_one_request() {
         };
         assert_eq!(span.of(&content).unwrap(), b"new\n");
         assert_eq!(write.expect, Expect::Absent);
-        let [one] = edit.replacements.as_slice() else {
+        let [session::TextEdit::Hunk(hunk)] = edit.edits.as_slice() else {
             panic!("{edit:?}");
         };
-        assert_eq!(one.old.of(&content).unwrap(), b"old");
-        assert_eq!(one.new.of(&content).unwrap(), b"");
-        let Place::After { anchors } = &one.place else {
-            panic!("{one:?}");
+        let [session::Part::Keep(keep), session::Part::Remove(remove)] = hunk.parts.as_slice()
+        else {
+            panic!("{hunk:?}");
         };
-        let anchors: Vec<&[u8]> = anchors
-            .as_slice()
-            .iter()
-            .map(|anchor| anchor.of(&content).unwrap())
-            .collect();
-        assert_eq!(anchors, [b"fn a()", b"loop  "]);
-        gate.send(id, &Reply::Changed(changed(Outcome::Done, None)), &[]);
+        assert_eq!(keep.of(&content).unwrap(), b"old\n");
+        assert_eq!(remove.of(&content).unwrap(), b"gone\n");
+        let leads = hunk.after.as_slice().iter();
+        let leads: Vec<&[u8]> = leads.map(|lead| lead.of(&content).unwrap()).collect();
+        assert_eq!(leads, [b"fn a()", b"loop  "]);
+        gate.send(
+            id,
+            &Reply::Changed(changed(Outcome::Done, None)),
+            b"-gone\n",
+        );
     });
+    let mut hunk = Hunk::new();
+    hunk.after = vec![b"fn a()".to_vec(), b"loop  ".to_vec()];
+    hunk.keep(b"old");
+    hunk.remove(b"gone");
     let edit = change::Edit {
-        replacements: vec![Replace {
-            old: b"old".to_vec(),
-            new: Vec::new(),
-            at: At::After(vec![b"fn a()".to_vec(), b"loop  ".to_vec()]),
-        }],
+        edits: vec![TextEdit::Hunk(hunk)],
         ..change::replace(name("b"), "", "")
     };
     let changes = Changes::new()
         .with(change::create(name("a"), "new\n"))
         .with(edit)
         .with(change::mkdir(name("d")));
-    assert_eq!(session.change(&changes).unwrap().receipt.number, 12);
+    let made = session.change(&changes).unwrap();
+    assert_eq!(made.changed.receipt.number, 12);
+    assert_eq!(made.diff, b"-gone\n");
     gate.join().unwrap();
 }
 
+/// Takes what is composed; gives the set, its content and how many parts there were.
+fn composed(
+    gate: &mut Gate,
+    (mut id, mut request, mut content): (RequestId, Request, Vec<u8>),
+) -> (RequestId, ChangeSet, Vec<u8>, usize) {
+    let (mut all, mut parts) = (Vec::new(), 0);
+    loop {
+        match request {
+            Request::Compose(part) => {
+                assert_eq!(part.offset, all.len() as u64);
+                all.extend_from_slice(&content);
+                parts += 1;
+                let bytes = all.len() as u64;
+                gate.send(id, &Reply::Composed(Composed { bytes }), &[]);
+            }
+            Request::ChangeComposed(ask) => {
+                let (set, content) = session::decode_composed(&all, ask).unwrap();
+                return (id, set, content.to_vec(), parts);
+            }
+            other => panic!("{other:?}"),
+        }
+        (id, request, content) = gate.next();
+    }
+}
+
 #[test]
-fn what_does_not_fit_is_uploaded_before() {
+fn large_files_are_uploaded_before_and_the_small_ones_go_along() {
+    large_and(16, 0);
+}
+
+#[test]
+fn what_one_frame_does_not_hold_is_composed_but_for_large_files() {
+    // 160,000 bytes and a little, in parts of 60 KiB and less.
+    large_and(40, 3);
+}
+
+/// One large file, and so many of 4000 bytes.
+fn large_and(small: u8, composed_parts: usize) {
     let large: Vec<u8> = (0_u32..300_000).map(|n| n as u8).collect();
-    let small: Vec<Vec<u8>> = (0..40).map(|n| vec![n; 4000]).collect();
+    let small: Vec<Vec<u8>> = (0..small).map(|n| vec![n; 4000]).collect();
     let wanted: Vec<Vec<u8>> = std::iter::once(large).chain(small).collect();
     let sent = wanted.clone();
     let (mut session, gate) = session(move |gate| {
-        let (kept, (id, request, content)) = uploads(gate);
-        let set = set(request);
+        let (kept, rest) = uploads(gate);
+        let (id, set, content) = match composed_parts {
+            0 => (rest.0, set(rest.1), rest.2),
+            wanted => {
+                let (id, set, content, parts) = composed(gate, rest);
+                assert_eq!(parts, wanted);
+                (id, set, content)
+            }
+        };
         let mut inline = 0;
         for (change, wanted) in set.changes.as_slice().iter().zip(&wanted) {
             let Change::Write(write) = change else {
@@ -137,7 +188,7 @@ fn what_does_not_fit_is_uploaded_before() {
             };
             assert!(bytes == wanted);
         }
-        assert_eq!((inline, kept.len()), (16, 25));
+        assert_eq!((inline, kept.len()), (wanted.len() - 1, 1));
         gate.send(id, &Reply::Changed(changed(Outcome::Done, None)), &[]);
         assert!(gate.try_next().is_none(), "nothing is left to drop");
     });
@@ -241,6 +292,8 @@ fn a_plan_carries_its_difference() {
         assert_eq!(set(request).deed, Deed::DryRun);
         let planned = Planned {
             touched: Few::default(),
+            matched: Few::default(),
+            matched_cut: 0,
             diff_cut: 3,
         };
         gate.send(id, &Reply::Planned(planned), b"--- a\n");
@@ -312,16 +365,21 @@ fn what_cannot_be_sent_says_why_and_sends_nothing() {
     let (mut session, gate) = session(|gate| assert!(gate.try_next().is_none()));
     session.limits().unwrap();
     let long = |n: usize| "x".repeat(n);
-    let edits = Changes::new().with(change::replace(name("a"), long(40_000), long(40_000)));
+    let edits = change::replace(name("a"), long(15 << 20), long(15 << 20));
+    let edits = Changes::new().with(edits);
+    let mut cut = change::replace(name("a"), "x", "y");
+    cut.edits = vec![cut.edits.remove(0); 16_385];
+    let many_edits = Changes::new().with(cut);
     let too_many = (0..257).map(|n| change::delete(name(&n.to_string())));
     let too_many = too_many.fold(Changes::new(), Changes::with);
-    let paths = (0..40).map(|n| change::delete(name(&format!("{n}/{}", "d/".repeat(2000)))));
-    let paths = paths.fold(Changes::new(), Changes::with);
     for (changes, said) in [
         (Changes::new(), "the change set has no change in it"),
-        (edits, "the texts of the edits have 80000 bytes"),
+        (edits, "the texts of the edits have 31457280 bytes"),
+        (
+            many_edits,
+            "edits of one file: 16385 items, at most 16384 allowed",
+        ),
         (too_many, "changes: 257 items, at most 256 allowed"),
-        (paths, "the change set does not fit one request"),
     ] {
         let error = session.change(&changes).unwrap_err();
         assert_eq!(error.changed(), Known::Unchanged);
@@ -366,5 +424,95 @@ fn content_that_cannot_be_read_is_dropped() {
     assert_eq!(error.changed(), Known::Unchanged);
     assert!(error.to_string().ends_with("the disk is gone"), "{error}");
     session.ping(b"").unwrap();
+    gate.join().unwrap();
+}
+
+#[test]
+fn a_set_that_is_larger_than_a_frame_without_any_content_is_composed() {
+    let (mut session, gate) = session(|gate| {
+        let first = gate.next();
+        let (id, set, content, parts) = composed(gate, first);
+        assert_eq!((set.changes.as_slice().len(), content.len()), (40, 0));
+        assert_eq!(parts, 3);
+        gate.send(id, &Reply::Changed(changed(Outcome::Done, None)), &[]);
+    });
+    let paths = (0..40).map(|n| change::delete(name(&format!("{n}/{}", "d/".repeat(2000)))));
+    session
+        .change(&paths.fold(Changes::new(), Changes::with))
+        .unwrap();
+    gate.join().unwrap();
+}
+
+#[test]
+fn texts_of_edits_over_a_frame_are_composed_and_a_refused_part_sends_no_change() {
+    let edit = change::replace(name("a"), vec![b'x'; 100_000], vec![b'y'; 100_000]);
+    let changes = Changes::new().with(edit);
+    let (mut session, gate) = session(|gate| {
+        let first = gate.next();
+        let (id, set, content, _) = composed(gate, first);
+        let [Change::Edit(edit)] = set.changes.as_slice() else {
+            panic!("{set:?}");
+        };
+        let [session::TextEdit::Replace(one)] = edit.edits.as_slice() else {
+            panic!("{edit:?}");
+        };
+        assert!(one.old.of(&content).unwrap().iter().all(|b| *b == b'x'));
+        assert!(one.new.of(&content).unwrap().iter().all(|b| *b == b'y'));
+        gate.send(id, &Reply::Changed(changed(Outcome::Done, None)), &[]);
+        while let Some((id, request, _)) = gate.try_next() {
+            assert!(matches!(request, Request::Compose(_)), "{request:?}");
+            gate.send(id, &Reply::Refused(Refusal::new(Code::OutOfBudget)), &[]);
+        }
+    });
+    session.change(&changes).unwrap();
+    let error = session.change(&changes).unwrap_err();
+    assert_eq!(error.code_name(), "out_of_budget");
+    assert_eq!(error.changed(), Known::Unchanged);
+    drop(session);
+    gate.join().unwrap();
+}
+
+fn region() -> Region {
+    Region {
+        first_line: 7,
+        total_lines: 30,
+        object: portcullis_protocol::view::ObjectId {
+            device: 1,
+            inode: 2,
+        },
+        digest: Digest([4; 32]),
+    }
+}
+
+#[test]
+fn what_the_object_has_become_comes_with_the_error() {
+    let (mut session, gate) = session(|gate| {
+        let (id, ..) = gate.next();
+        let conflicted = Conflicted {
+            refusal: Refusal::new(Code::StaleAnchor),
+            region: region(),
+        };
+        gate.send(id, &Reply::Conflicted(conflicted), b"one\ntwo\n");
+        let (id, ..) = gate.next();
+        let mut failed = changed(Outcome::Failed, Some(Refusal::new(Code::Conflict)));
+        failed.region = Some(region());
+        gate.send(id, &Reply::Changed(failed), b"three\n");
+        let (id, ..) = gate.next();
+        let refusal = Some(Refusal::new(Code::Conflict));
+        gate.send(id, &Reply::Changed(changed(Outcome::Failed, refusal)), &[]);
+    });
+    let changes = Changes::new().with(change::delete(name("a")));
+    let refused = session.change(&changes).unwrap_err();
+    assert_eq!(refused.code_name(), "stale_anchor");
+    assert_eq!(refused.changed(), Known::Unchanged);
+    let lines = refused.region().unwrap().lines();
+    assert_eq!(
+        lines.iter().map(|l| l.label.line).collect::<Vec<_>>(),
+        [7, 8]
+    );
+    assert_eq!(lines[1].line, b"two\n");
+    let failed = session.change(&changes).unwrap_err();
+    assert_eq!(failed.region().unwrap().text, b"three\n");
+    assert!(session.change(&changes).unwrap_err().region().is_none());
     gate.join().unwrap();
 }

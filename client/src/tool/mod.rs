@@ -4,9 +4,11 @@
 
 mod args;
 mod change;
+mod edit;
 mod find;
 mod help;
 mod look;
+mod matched;
 mod out;
 mod patience;
 mod place;

@@ -1,6 +1,7 @@
 //! What changes files, from outside: every verb does what it says, once, with a receipt.
 
 mod changeset;
+mod composed;
 mod create;
 mod deeds;
 mod delete;
@@ -12,6 +13,7 @@ mod metadata;
 mod mkdir;
 mod names;
 mod policy;
+mod raw;
 mod rename;
 mod replace;
 mod trial;
@@ -40,7 +42,8 @@ fn every_verb_does_what_it_says() {
     let mut run = |changes: Changes| {
         let changed = session
             .change(&changes)
-            .unwrap_or_else(|e| panic!("{e:?} {changes:?}"));
+            .unwrap_or_else(|e| panic!("{e:?} {changes:?}"))
+            .changed;
         assert_eq!(changed.outcome, Outcome::Done, "{changed:?}");
         assert_eq!(changed.left, 0);
         changed

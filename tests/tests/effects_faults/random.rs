@@ -315,9 +315,9 @@ fn once(
     let answer = session.change(changes);
     let code = answer.as_ref().map_err(Error::code);
     match code {
-        Ok(changed) => {
+        Ok(made) => {
             tally.done += 1;
-            told.push(changed.clone());
+            told.push(made.changed.clone());
         }
         Err(ErrorCode::Refused(_)) => tally.refused += 1,
         Err(ErrorCode::Failed(changed)) => {

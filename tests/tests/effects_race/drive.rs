@@ -50,7 +50,7 @@ impl Answer {
 
 pub(crate) fn make(session: &mut Session, changes: &Changes) -> Answer {
     match session.change(changes) {
-        Ok(changed) => Answer::Done(changed),
+        Ok(made) => Answer::Done(made.changed),
         Err(error) => ended(error),
     }
 }

@@ -9,6 +9,7 @@ use crate::confirm::{Confirmed, weaker};
 use crate::errors::code_of;
 use crate::ledger::{Begun, Ledger};
 use crate::plan::{At, Bound, Diff, Outline, Plan, SharedDirectory, Within};
+use crate::refused::{Refused, Shown};
 use crate::resolve::look_again;
 use crate::session::Session;
 use crate::sys::open;
@@ -144,14 +145,21 @@ impl Failure {
 pub(crate) struct Ended {
     pub(crate) finish: Finish,
     pub(crate) diff: Diff,
+    /// What the object in the way has become.
+    pub(crate) shown: Option<Box<Shown>>,
 }
 
 impl Ended {
     /// An effect that was begun and not made: it tells what is there now, under its locks.
-    pub(crate) fn unmade(session: &Session, outline: &Outline, refusal: Refusal) -> Self {
+    pub(crate) fn unmade(session: &Session, outline: &Outline, refused: Refused) -> Self {
+        let Refused { refusal, shown } = refused;
         let now = |touched: &Touched| at_rest(session, touched);
         let touched = outline.touched.iter().map(now).collect();
-        Self::new(Outcome::Failed, Guarantee::Exact, touched, Diff::default()).because(refusal)
+        let ended = Self::new(Outcome::Failed, Guarantee::Exact, touched, Diff::default());
+        Self {
+            shown,
+            ..ended.because(refusal)
+        }
     }
 
     fn new(outcome: Outcome, guarantee: Guarantee, touched: Vec<Touched>, diff: Diff) -> Self {
@@ -168,7 +176,11 @@ impl Ended {
             left: 0,
             diff_cut: diff.cut(),
         };
-        Self { finish, diff }
+        Self {
+            finish,
+            diff,
+            shown: None,
+        }
     }
 
     fn because(mut self, refusal: Refusal) -> Self {

@@ -4,8 +4,8 @@ use super::target::Asked;
 use crate::resolve::Held;
 use portcullis_protocol::ledger::Temporary;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Deletion, Expect};
-use portcullis_protocol::view::{Digest, Kind, PathState, Present};
+use portcullis_protocol::session::Deletion;
+use portcullis_protocol::view::{Kind, PathState, Present};
 
 /// Permission bits of a new directory.
 pub(super) const NEW_DIRECTORY: u16 = 0o755;
@@ -96,29 +96,5 @@ pub(super) fn check_deletable(asked: Asked<'_>, what: Deletion, kind: Kind) -> R
             Deletion::File | Deletion::Directory | Deletion::Tree,
             Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown,
         ) => Err(asked.refuse(Code::NotRegular)),
-    }
-}
-
-/// Compares what the worker believes with what is there. Nothing is changed by then.
-pub(super) fn check_expected(
-    asked: Asked<'_>,
-    expect: Expect,
-    object: Option<&Held>,
-    digest: impl FnOnce() -> Result<Option<Digest>, Refusal>,
-) -> Result<(), Refusal> {
-    let conflict = |code: Code| match object {
-        Some(held) => asked.refuse(code).finding(held.observation.stamp),
-        None => asked.refuse(code),
-    };
-    match (expect, object) {
-        (Expect::Any | Expect::Seen, _) | (Expect::Absent, None) => Ok(()),
-        (Expect::Absent, Some(_)) => Err(conflict(Code::Exists)),
-        (Expect::Version(_) | Expect::Content(_), None) => Err(conflict(Code::Conflict)),
-        (Expect::Version(stamp), Some(held)) if stamp == held.observation.stamp => Ok(()),
-        (Expect::Version(_), Some(_)) => Err(conflict(Code::Conflict)),
-        (Expect::Content(wanted), Some(_)) => match digest()? {
-            Some(is) if is == wanted => Ok(()),
-            Some(_) | None => Err(conflict(Code::Conflict)),
-        },
     }
 }

@@ -1,18 +1,18 @@
 //! Changes of a file's content: written whole, or edited.
 
 use super::act::{Which, Within};
-use super::check::{check_expected, check_mode, check_replaceable};
+use super::check::{check_mode, check_replaceable};
 use super::content::{self, Content, Source, Staged};
 use super::edit;
-use super::overlay::Thing;
-use super::target::{Asked, Planner, missing, own};
+use super::expect::Need;
+use super::overlay::{Basis, Thing};
+use super::target::{Asked, Planner, missing};
 use crate::resolve::{Held, Missing};
 use crate::uploads::Dresses;
 use portcullis_protocol::limits::EDIT_BYTES_MAX;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{self, EditFile, Expect, Links, UploadId, WriteFile};
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::Stamp;
 use std::rc::Rc;
 
 /// What a new file looks like in all but content: the permission bits that were said, and the file
@@ -33,29 +33,19 @@ impl<'a> Planner<'a> {
             let held = self.overlay.held_now(n);
             check_replaceable(asked, kind, held.map(Rc::as_ref))?;
         }
-        self.expect(asked, n, write.expect)?;
-        let mode = write.mode.or(self.overlay.mode(n));
-        let like = self.overlay.like(n);
+        self.expect(asked, n, (write.expect, Need::Whole))?;
+        let (mode, like) = (write.mode.or(self.overlay.mode(n)), self.overlay.like(n));
         let held = like.and_then(|like| self.overlay.held(like)).map(Rc::clone);
         let within = self.within(asked, n)?;
         let content = self.staged(asked, &within, write.source, (mode, held.as_ref()))?;
-        self.put(n, Verb::Write, (content, like, mode));
-        Ok(())
-    }
-
-    /// New content at a name.
-    fn put(
-        &mut self,
-        n: Which,
-        verb: Verb,
-        (content, like, mode): (Content, Option<Which>, Option<u16>),
-    ) {
         let file = Thing::File {
             content,
+            basis: Basis::Request,
             like,
             mode,
         };
-        self.leave(n, verb, Some(file));
+        self.leave(n, Verb::Write, Some(file));
+        Ok(())
     }
 
     pub(super) fn within(&self, asked: Asked<'_>, n: Which) -> Result<Within, Refusal> {
@@ -143,12 +133,22 @@ impl<'a> Planner<'a> {
             let refusal = asked.refuse(miss.code).noting(&miss.note);
             self.finding(n, refusal)
         })?;
-        let mode = order.mode.or(self.overlay.mode(n));
-        let like = self.overlay.like(n);
+        let (mode, like) = (order.mode.or(self.overlay.mode(n)), self.overlay.like(n));
         let held = like.and_then(|like| self.overlay.held(like)).map(Rc::clone);
         let within = self.within(asked, n)?;
         let content = staged_bytes(asked, &within, &new, (mode, held.as_ref()))?;
-        self.put(n, Verb::Edit, (content, like, mode));
+        let file = Thing::File {
+            content,
+            basis: match self.overlay.now(n) {
+                Some(Thing::File { basis, .. }) => *basis,
+                Some(Thing::Same { .. } | Thing::Directory { .. } | Thing::Link { .. }) | None => {
+                    Basis::Object
+                }
+            },
+            like,
+            mode,
+        };
+        self.leave(n, Verb::Edit, Some(file));
         Ok(())
     }
 
@@ -169,21 +169,18 @@ impl<'a> Planner<'a> {
                 .noting("the file is too large")
         })?;
         let digest = content::digest(&old);
-        match of.and_then(|of| self.overlay.names.get_mut(of)?.was.as_mut()) {
-            Some(was) => {
-                let state = content::present(&was.held, Some(digest));
-                was.state.get_or_insert(state);
-                check_expected(asked, expect, Some(&was.held), || Ok(Some(digest)))?;
+        match of {
+            Some(n) => {
+                let name = self.overlay.names.get_mut(n);
+                if let Some(was) = name.and_then(|name| name.was.as_mut()) {
+                    let state = content::present(&was.held, Some(digest));
+                    was.state.get_or_insert(state);
+                }
+                self.check_expected(asked, (expect, Need::Any), of)?;
             }
-            None => own(asked, expect, self.origin(n), Some(digest))?,
+            None => self.own(asked, n, (expect, Need::Any), Some(digest))?,
         }
         Ok(old)
-    }
-
-    /// The version that what the set put at a name takes after.
-    pub(super) fn origin(&self, n: Which) -> Option<Stamp> {
-        let held = self.overlay.held(self.overlay.like(n)?)?;
-        Some(held.observation.stamp)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::act::{At, Which, Within};
 use super::check::{MODE_MAX, check_deletable, check_mode, check_movable, check_single};
 use super::content;
+use super::expect::Need;
 use super::overlay::Thing;
 use super::target::{Asked, Planner, missing};
 use super::tree;
@@ -43,7 +44,7 @@ impl<'a> Planner<'a> {
         let kind = self.overlay.kind(from);
         let kind = kind.ok_or_else(|| asked.refuse(Code::NotFound))?;
         check_movable(asked, kind)?;
-        self.expect(asked, from, order.expect)?;
+        self.expect(asked, from, (order.expect, Need::Any))?;
         let towards = Asked {
             verb: Verb::Move,
             selector: &order.destination,
@@ -56,6 +57,7 @@ impl<'a> Planner<'a> {
         }
         if place.path == source.path {
             // To itself: nothing of its own.
+            self.idle.get_or_insert(self.idle(towards, from, order.onto));
             return Ok(());
         }
         if place.path.below(&source.path).is_some() {
@@ -83,6 +85,17 @@ impl<'a> Planner<'a> {
         let name = self.overlay.names.get(n);
         name.map(|name| name.at.clone())
             .ok_or_else(|| asked.refuse(Code::NotFound))
+    }
+
+    /// Why a set of nothing but a move to itself is refused.
+    fn idle(&self, towards: Asked<'_>, n: Which, onto: Onto) -> Refusal {
+        let refusal = match onto {
+            Onto::Nothing => towards.refuse(Code::Exists),
+            Onto::Replace(_) => towards
+                .refuse(Code::HardLinked)
+                .noting("both names are of the same object"),
+        };
+        self.finding(n, refusal)
     }
 
     /// What is moved and what has the new name may not be one object.
@@ -128,7 +141,12 @@ impl<'a> Planner<'a> {
         if !matches!(moved, Kind::File | Kind::Link) {
             return Err(self.not_replaced(towards, to));
         }
-        self.expect(towards, to, expect)
+        // What was seen is given up with it; a version or a content that is named is meant.
+        let need = match expect {
+            Expect::Seen => Need::Whole,
+            Expect::Any | Expect::Absent | Expect::Version(_) | Expect::Content(_) => Need::Any,
+        };
+        self.expect(towards, to, (expect, need))
     }
 
     fn not_replaced(&self, towards: Asked<'_>, to: Which) -> Refusal {
@@ -145,6 +163,7 @@ impl<'a> Planner<'a> {
     ) -> Result<Thing, Refusal> {
         let Thing::File {
             content,
+            basis,
             like,
             mode,
         } = thing
@@ -165,6 +184,7 @@ impl<'a> Planner<'a> {
         };
         Ok(Thing::File {
             content,
+            basis,
             like,
             mode,
         })
@@ -200,7 +220,7 @@ impl<'a> Planner<'a> {
         let kind = self.overlay.kind(n);
         let kind = kind.ok_or_else(|| asked.refuse(Code::NotFound))?;
         check_deletable(asked, order.what, kind)?;
-        self.expect(asked, n, order.expect)?;
+        self.expect(asked, n, (order.expect, Need::Any))?;
         match order.what {
             Deletion::File => {}
             Deletion::Directory => self.check_empty(asked, n)?,
@@ -253,16 +273,22 @@ impl<'a> Planner<'a> {
         if self.overlay.now(n).is_none() {
             return Err(asked.refuse(Code::NotFound));
         }
-        self.expect(asked, n, order.expect)?;
+        self.expect(asked, n, (order.expect, Need::Any))?;
         let mode = Some(order.mode | special);
         let now = match self.overlay.now(n) {
             Some(Thing::Same { of, .. }) => Thing::Same { of: *of, mode },
-            Some(Thing::File { content, like, .. }) => {
+            Some(Thing::File {
+                content,
+                basis,
+                like,
+                ..
+            }) => {
                 let held = like.and_then(|like| self.overlay.held(like));
                 let within = self.within(asked, n)?;
                 let again = content::again(content, &within, (mode, held));
                 Thing::File {
                     content: again.map_err(|why| asked.unstaged(why))?,
+                    basis: *basis,
                     like: *like,
                     mode,
                 }

@@ -36,7 +36,8 @@ impl Planner<'_> {
         let numbers = self.numbers();
         if numbers.all().next().is_none() {
             let note = "the set changes nothing: what it makes it takes back itself";
-            return Err(Refusal::new(Code::OutOfRange).noting(note));
+            let nothing = Refusal::new(Code::Collision).noting(note);
+            return Err(self.idle.unwrap_or(nothing));
         }
         let nodes = self.nodes(&numbers);
         let names = self.bound(&numbers);

@@ -45,6 +45,7 @@ pub(super) enum Thing {
     /// some were said.
     File {
         content: Content,
+        basis: Basis,
         like: Option<Which>,
         mode: Option<u16>,
     },
@@ -52,6 +53,15 @@ pub(super) enum Thing {
     Directory { mode: Option<u16> },
     /// A new link.
     Link { text: Vec<u8> },
+}
+
+/// What new content was worked out from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Basis {
+    /// The request alone.
+    Request,
+    /// The object of the file system that it is like.
+    Object,
 }
 
 /// All names that a set concerns, in the order in which it came to them.

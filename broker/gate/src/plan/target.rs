@@ -1,9 +1,9 @@
 //! From one change to what it leaves at its names.
 
 use super::act::{At, Which, Within};
-use super::check::check_expected;
-use super::content::{Content, Unstaged};
-use super::overlay::{Name, Overlay, Thing, Was};
+use super::content::{self, Content, Unstaged};
+use super::expect::{self, Need, There};
+use super::overlay::{Basis, Name, Overlay, Thing, Was};
 use crate::admit::admit;
 use crate::errors::code_of;
 use crate::resolve::{self, Known, Missing, Place};
@@ -14,7 +14,7 @@ use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Change, Deletion, Expect, Links, Parents, Selector, UploadId};
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{Digest, Kind, ObjectId, PathState, RootIndex, Stamp};
+use portcullis_protocol::view::{Digest, Kind, ObjectId, PathState, RootIndex};
 use rustix::io::Errno;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -29,6 +29,8 @@ pub(super) struct Planner<'a> {
     pub(super) taken: HashSet<UploadId>,
     objects: HashMap<ObjectId, Which>,
     parents: usize,
+    /// Why a move to itself would be refused where it is all there is.
+    pub(super) idle: Option<Refusal>,
 }
 
 /// One change being planned: what messages name.
@@ -68,6 +70,7 @@ impl<'a> Planner<'a> {
             taken: HashSet::new(),
             objects: HashMap::new(),
             parents: 0,
+            idle: None,
         }
     }
 
@@ -208,28 +211,78 @@ impl<'a> Planner<'a> {
         &mut self,
         asked: Asked<'a>,
         n: Which,
-        expect: Expect,
+        (expect, need): (Expect, Need),
     ) -> Result<(), Refusal> {
         // What is there is recorded, whatever is believed of it.
         self.was(asked, n)?;
-        match self.overlay.now(n) {
-            None => check_expected(asked, expect, None, || Ok(None)),
+        let digest = match self.overlay.now(n) {
+            None => return self.check_expected(asked, (expect, need), None),
             Some(Thing::Same { of, .. }) => {
                 let of = *of;
-                let state = self.was(asked, of)?;
-                let held = self.overlay.held(of).map(Rc::clone);
-                check_expected(asked, expect, held.as_deref(), || match state {
-                    PathState::Present(present) => Ok(present.digest),
-                    PathState::Absent | PathState::Unknown => Ok(None),
-                })
+                self.was(asked, of)?;
+                return self.check_expected(asked, (expect, need), Some(of));
             }
-            Some(Thing::File { content, .. }) => {
-                own(asked, expect, self.origin(n), content.present.digest)
+            Some(Thing::File { content, .. }) => content.present.digest,
+            Some(Thing::Directory { .. }) => None,
+            Some(Thing::Link { text }) => Some(content::digest(text)),
+        };
+        self.own(asked, n, (expect, need), digest)
+    }
+
+    /// Compares what the worker believes with an object of the file system, which was looked at.
+    pub(super) fn check_expected(
+        &self,
+        asked: Asked<'_>,
+        (expect, need): (Expect, Need),
+        of: Option<Which>,
+    ) -> Result<(), Refusal> {
+        let there = of.and_then(|of| {
+            let name = self.overlay.names.get(of)?;
+            let was = name.was.as_ref()?;
+            Some(There {
+                name: (name.at.root, &name.at.path),
+                kind: was.held.observation.kind,
+                stamp: was.held.observation.stamp,
+                digest: match was.state {
+                    Some(PathState::Present(present)) => present.digest,
+                    Some(PathState::Absent | PathState::Unknown) | None => None,
+                },
+            })
+        });
+        expect::check(&self.session.memory, asked, expect, need, there)
+    }
+
+    /// Checks what the worker believes of what the set itself put at a name. It knows that; but of
+    /// a version it can only know the one that the set began with, and of what was edited it knows
+    /// no more than it did of that.
+    pub(super) fn own(
+        &self,
+        asked: Asked<'_>,
+        n: Which,
+        (expect, need): (Expect, Need),
+        digest: Option<Digest>,
+    ) -> Result<(), Refusal> {
+        let (like, basis) = match self.overlay.now(n) {
+            Some(Thing::File { like, basis, .. }) => (*like, *basis),
+            Some(Thing::Same { .. } | Thing::Directory { .. } | Thing::Link { .. }) | None => {
+                (None, Basis::Request)
             }
-            Some(Thing::Directory { .. }) => own(asked, expect, None, None),
-            Some(Thing::Link { text }) => {
-                own(asked, expect, None, Some(super::content::digest(text)))
+        };
+        let version = || Some(self.overlay.held(like?)?.observation.stamp);
+        let holds = match (expect, basis) {
+            (Expect::Absent, _) => return Err(asked.refuse(Code::Exists)),
+            (Expect::Seen | Expect::Version(_), Basis::Object) => {
+                return self.check_expected(asked, (expect, need), like);
             }
+            (Expect::Any, _) | (Expect::Seen, Basis::Request) => true,
+            (Expect::Version(stamp), Basis::Request) => Some(stamp) == version(),
+            (Expect::Content(wanted), _) => Some(wanted) == digest,
+        };
+        if holds {
+            Ok(())
+        } else {
+            let note = "a change before it in the set leaves something else there";
+            Err(asked.refuse(Code::Conflict).noting(note))
         }
     }
 
@@ -256,28 +309,6 @@ fn within(path: &RelPath, nearest: resolve::SharedDirectory) -> Within {
         Within::Held(nearest)
     } else {
         Within::Made(nearest)
-    }
-}
-
-/// Checks what the worker believes of what the set itself put there. It has seen that; of a
-/// version it can only know the one that the set began with.
-pub(super) fn own(
-    asked: Asked<'_>,
-    expect: Expect,
-    from: Option<Stamp>,
-    digest: Option<Digest>,
-) -> Result<(), Refusal> {
-    let holds = match expect {
-        Expect::Any | Expect::Seen => true,
-        Expect::Absent => return Err(asked.refuse(Code::Exists)),
-        Expect::Version(stamp) => Some(stamp) == from,
-        Expect::Content(wanted) => Some(wanted) == digest,
-    };
-    if holds {
-        Ok(())
-    } else {
-        let note = "a change before it in the set leaves something else there";
-        Err(asked.refuse(Code::Conflict).noting(note))
     }
 }
 

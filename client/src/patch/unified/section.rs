@@ -1,9 +1,11 @@
 //! What a diff says of one file.
 
-use super::super::{Lines, Names, PatchError, no_carriage_return};
-use super::hunk::{self, Hunk};
-use super::name::{self, Name};
-use crate::change::{Changes, Edit, Tiers, chmod, create, delete, link, rename};
+use super::super::{Lines, Names, PatchError};
+use super::hunk::{self, Hunk, Reach};
+use super::name::{self, Name, Time};
+use super::order::Unit;
+use super::{Origin, header};
+use crate::change::{Edit, Item, Tiers, chmod, create, delete, link, rename};
 use portcullis_protocol::session::{Expect, Parents, Selector};
 use portcullis_protocol::view::Digest;
 
@@ -14,12 +16,21 @@ enum Mode {
     Link,
 }
 
+/// Whether any hunk of a patch shows a line that stays: where none does, the patch was made
+/// without context, and where one does, one without is at an end of its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    None,
+    Some,
+}
+
 /// A section that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Section {
     /// Its first line in the patch.
     number: usize,
     kind: Kind,
+    origin: Origin,
     /// The name in its `diff --git` line.
     git_name: Option<Vec<u8>>,
     created: Option<Mode>,
@@ -29,8 +40,8 @@ pub(super) struct Section {
     new_mode: Option<Mode>,
     from: Option<Vec<u8>>,
     to: Option<Vec<u8>>,
-    /// How much of a renamed file is the same.
-    similarity: Option<Vec<u8>>,
+    /// What its `index` line says of the content.
+    content: Stated,
     texts: Option<(Name, Name)>,
     hunks: Vec<Hunk>,
 }
@@ -41,6 +52,21 @@ enum Kind {
     Plain,
     Git,
 }
+
+/// What the headers of git say of the contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stated {
+    /// Nothing, or that both are the same.
+    #[default]
+    Nothing,
+    /// They differ.
+    Differs,
+    /// They differ, and there was nothing before.
+    WasEmpty,
+}
+
+/// How the name of the empty content begins, in both kinds of repository.
+const EMPTY: [&[u8]; 2] = [b"e69de29", b"473a0f4"];
 
 impl Section {
     pub(super) fn plain(number: usize) -> Self {
@@ -64,10 +90,15 @@ impl Section {
         self.kind == Kind::Git && self.texts.is_none()
     }
 
+    /// Whether a hunk shows a line that stays.
+    pub(super) fn shows_context(&self) -> bool {
+        self.hunks.iter().any(Hunk::shows_context)
+    }
+
     /// Takes the lines of git between `diff --git` and the texts.
     pub(super) fn with_headers(mut self, lines: &mut Lines<'_>) -> Result<Self, PatchError> {
         while let Some(line) = lines.peek() {
-            let number = lines.number();
+            let (number, line) = (lines.number(), header(line));
             let said = |key: &[u8]| line.strip_prefix(key);
             if let Some(mode) = said(b"old mode ") {
                 self.is = Some(mode_of(number, mode)?);
@@ -82,11 +113,11 @@ impl Section {
             } else if let Some(name) = said(b"rename to ") {
                 self.to = Some(whole_name(number, name)?);
             } else if let Some(percent) = said(b"similarity index ") {
-                self.similarity = Some(percent.to_vec());
-            } else if let Some(hashes) = said(b"index ") {
-                if let Some(mode) = hashes.split(|byte| *byte == b' ').nth(1) {
-                    self.is = Some(mode_of(number, mode)?);
+                if percent != b"100%" {
+                    self.content = Stated::Differs;
                 }
+            } else if let Some(index) = said(b"index ") {
+                self.index(number, index)?;
             } else if line.starts_with(b"copy from ") || line.starts_with(b"copy to ") {
                 return Err(PatchError::new(
                     number,
@@ -96,10 +127,39 @@ impl Section {
             } else if !line.starts_with(b"dissimilarity index ") {
                 break;
             }
-            no_carriage_return(number, line)?;
             lines.skip();
         }
         Ok(self)
+    }
+
+    /// Takes `1a2b3c4..5d6e7f8 100644`.
+    fn index(&mut self, number: usize, text: &[u8]) -> Result<(), PatchError> {
+        let mut words = text.split(|byte| *byte == b' ');
+        let ids = words.next().unwrap_or_default();
+        if let Some(mode) = words.next() {
+            self.is = Some(mode_of(number, mode)?);
+        }
+        let Some(at) = ids.windows(2).position(|two| two == b"..") else {
+            return Ok(());
+        };
+        let (old, new) = (ids.get(..at).unwrap_or_default(), ids.get(at + 2..));
+        let new = new.unwrap_or_default();
+        let is_id = |id: &[u8]| id.len() >= 4 && id.iter().all(u8::is_ascii_hexdigit);
+        if !is_id(old) || !is_id(new) {
+            return Ok(());
+        }
+        self.origin = Origin::Program;
+        let empty = |id: &[u8]| {
+            id.iter().all(|byte| *byte == b'0')
+                || id.len() >= 7 && EMPTY.iter().any(|empty| id.starts_with(empty))
+        };
+        self.content = match (empty(old), empty(new)) {
+            (true, true) => Stated::Nothing,
+            (true, false) => Stated::WasEmpty,
+            (false, _) if old == new => Stated::Nothing,
+            (false, _) => Stated::Differs,
+        };
+        Ok(())
     }
 
     /// Takes the `+++` line after this `---` line, and the hunks.
@@ -112,86 +172,175 @@ impl Section {
         let old = super::named(number, line)?;
         let new = super::named(lines.number(), lines.peek().unwrap_or_default())?;
         lines.skip();
-        self.texts = Some(name::without_prefixes(old, new));
-        while lines.peek().is_some_and(|line| line.starts_with(b"@@ ")) {
-            self.hunks.push(hunk::read(lines)?);
+        let times = [old.time, new.time];
+        if times.contains(&Time::Exact) && !times.contains(&Time::Unknown) {
+            self.origin = Origin::Program;
+        }
+        let begins: &[u8] = match self.origin {
+            Origin::Program => b"@@ -",
+            Origin::Hand => b"@@",
+        };
+        loop {
+            if self.origin == Origin::Hand {
+                skip_blank(lines);
+            }
+            let is_hunk = |line: &[u8]| line.starts_with(begins) && !line.starts_with(b"@@@");
+            if !lines.peek().is_some_and(is_hunk) {
+                break;
+            }
+            self.hunks.push(hunk::read(lines, self.origin)?);
         }
         if self.hunks.is_empty() {
             return Err(self.refused("there is no hunk after the `---` and `+++` lines"));
         }
+        let mut names = (old.name, new.name);
+        if let [hunk] = self.hunks.as_slice() {
+            // What is written for a file that is not there, unless its text says that it is.
+            if times == [Time::Epoch, Time::Exact] && hunk.old().is_empty() {
+                names.0 = Name::Nothing;
+            }
+            if times == [Time::Exact, Time::Epoch] && hunk.new_text().is_empty() {
+                names.1 = Name::Nothing;
+            }
+        }
+        self.texts = Some(self.bare(names.0, names.1));
         Ok(self)
+    }
+
+    /// The names of the texts, without the prefixes of git. One of them alone does not show
+    /// whether it has one; the line of git has both.
+    fn bare(&self, old: Name, new: Name) -> (Name, Name) {
+        let as_in_git_line = |name: &Name| match (name, &self.git_name) {
+            (Name::File(name), Some(git)) => name == git,
+            (Name::File(_) | Name::Nothing, _) => false,
+        };
+        if as_in_git_line(&old) || as_in_git_line(&new) {
+            (old, new)
+        } else {
+            name::without_prefixes(old, new)
+        }
     }
 
     fn refused(&self, what: &str) -> PatchError {
         PatchError::new(self.number, what)
     }
 
-    /// Puts what the section says to the changes.
-    pub(super) fn put(self, names: Names<'_>, changes: &mut Changes) -> Result<(), PatchError> {
+    /// What the section says, as changes.
+    pub(super) fn unit(self, names: Names<'_>, shown: Shown) -> Result<Unit, PatchError> {
+        self.check()?;
         if self.from.is_some() || self.to.is_some() {
-            return self.put_rename(names, changes);
+            return self.renamed(names, shown);
         }
-        let (made, gone) = match &self.texts {
-            Some((Name::Nothing, Name::Nothing)) => {
-                return Err(self.refused("both sides are /dev/null"));
-            }
-            Some((Name::Nothing, Name::File(_))) => (true, false),
-            Some((Name::File(_), Name::Nothing)) => (false, true),
-            Some((Name::File(old), Name::File(new))) if old != new => {
-                return Err(self.refused(
-                    "the names after `---` and `+++` differ: write the same name in both, or say \
-                     a rename with the `rename from` and `rename to` lines of git",
-                ));
-            }
-            Some((Name::File(_), Name::File(_))) => (false, false),
-            None => (self.created.is_some(), self.deleted.is_some()),
-        };
-        if self.created.is_some() && !made || self.deleted.is_some() && !gone {
+        let (name, fate) = self.name()?;
+        if self.created.is_some() && fate != Fate::Made
+            || self.deleted.is_some() && fate != Fate::Gone
+        {
             return Err(self.refused(
                 "its header says that the file is made or deleted, and its `---` or `+++` line \
                  says otherwise: that side is /dev/null",
             ));
         }
-        let selector = names.selector(self.number, &self.name()?)?;
-        match (made, gone) {
-            (true, _) => self.put_new(selector, changes),
-            (false, true) => self.put_gone(selector, changes),
-            (false, false) => self.put_edit(selector, changes),
+        let selector = names.selector(self.number, &name)?;
+        let mut unit = Unit::default();
+        match fate {
+            Fate::Made => {
+                unit.items.push(self.made(selector)?);
+                unit.comes = Some(name);
+            }
+            Fate::Gone => unit.items.push(self.gone(selector)?),
+            Fate::Stays => unit.items = self.stays(selector, shown)?,
         }
+        Ok(unit)
     }
 
-    /// The one name of the file.
-    fn name(&self) -> Result<Vec<u8>, PatchError> {
+    /// What holds for every kind of section.
+    fn check(&self) -> Result<(), PatchError> {
+        if self.hunks.is_empty() && self.content != Stated::Nothing {
+            return Err(self.refused(
+                "the text of the file is changed as well, says its header, but its hunks are \
+                 missing: send the whole patch",
+            ));
+        }
+        let mut ranges: Vec<_> = self
+            .hunks
+            .iter()
+            .filter_map(|hunk| Some((hunk.range()?, hunk.number)))
+            .collect();
+        ranges.sort_by_key(|(range, number)| (range.start, *number));
+        for two in ranges.windows(2) {
+            if let [(first, one), (second, other)] = two
+                && (second.start < first.end && self.origin == Origin::Program || first == second)
+            {
+                return Err(PatchError::new(
+                    *one.max(other),
+                    format!(
+                        "this hunk is about lines that the hunk in line {} of the patch is about \
+                         too: send one of them, or both as one",
+                        one.min(other)
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The name of the file, and what becomes of it.
+    fn name(&self) -> Result<(Vec<u8>, Fate), PatchError> {
         match &self.texts {
-            Some((Name::Nothing, Name::File(name)) | (Name::File(name), _)) => Ok(name.clone()),
-            Some((Name::Nothing, Name::Nothing)) | None => self.git_name.clone().ok_or_else(|| {
-                self.refused("the two names of the `diff --git` line cannot be told apart")
-            }),
+            Some((Name::Nothing, Name::Nothing)) => Err(self.refused("both sides are /dev/null")),
+            Some((Name::Nothing, Name::File(new))) => Ok((new.clone(), Fate::Made)),
+            Some((Name::File(old), Name::Nothing)) => Ok((old.clone(), Fate::Gone)),
+            Some((Name::File(old), Name::File(new))) => {
+                let one = name::without_backup(old.clone(), new.clone()).map_err(|_| {
+                    self.refused(
+                        "the names after `---` and `+++` differ: write the same name in both, or \
+                         say a rename with the `rename from` and `rename to` lines of git",
+                    )
+                })?;
+                Ok((one, Fate::Stays))
+            }
+            None => {
+                let name = self.git_name.clone().ok_or_else(|| {
+                    self.refused("the two names of the `diff --git` line cannot be told apart")
+                })?;
+                let fate = match (self.created, self.deleted) {
+                    (Some(_), None) => Fate::Made,
+                    (None, Some(_)) => Fate::Gone,
+                    (None, None) => Fate::Stays,
+                    (Some(_), Some(_)) => {
+                        return Err(self.refused("a file is not made and deleted in one section"));
+                    }
+                };
+                Ok((name, fate))
+            }
         }
     }
 
-    fn put_rename(self, names: Names<'_>, changes: &mut Changes) -> Result<(), PatchError> {
-        let (Some(from), Some(to)) = (&self.from, &self.to) else {
+    fn renamed(mut self, names: Names<'_>, shown: Shown) -> Result<Unit, PatchError> {
+        let (Some(from), Some(to)) = (self.from.take(), self.to.take()) else {
             return Err(self.refused("a rename has both a `rename from` and a `rename to` line"));
         };
-        if !self.hunks.is_empty() || self.new_mode.is_some() {
-            return Err(self.refused(
-                "a file is not renamed and changed by one patch: make the diff without renames \
-                 (`git diff --no-renames`), or send the rename first and the change after it",
-            ));
+        if self.created.is_some() || self.deleted.is_some() {
+            return Err(self.refused("a file is not renamed and made or deleted in one section"));
         }
-        if self.similarity.as_deref().is_some_and(|p| p != b"100%") {
-            return Err(self.refused(
-                "the file is changed as well, says its similarity index, but its hunks are missing",
-            ));
-        }
-        let mut moved = rename(
-            names.selector(self.number, from)?,
-            names.selector(self.number, to)?,
-        );
-        moved.parents = Parents::Make;
-        changes.push(moved);
-        Ok(())
+        let source = names.selector(self.number, &from)?;
+        let destination = names.selector(self.number, &to)?;
+        let items = if self.is == Some(Mode::Link) && !self.hunks.is_empty() {
+            self.retargeted(source, destination)?
+        } else {
+            let mut moved = rename(source, destination.clone());
+            moved.parents = Parents::Make;
+            let mut items = vec![Item::Move(moved)];
+            if !self.hunks.is_empty() || self.new_mode.is_some() {
+                items.extend(self.stays(destination, shown)?);
+            }
+            items
+        };
+        Ok(Unit {
+            comes: Some(to),
+            leaves: Some(from),
+            items,
+        })
     }
 
     /// The only text of a file that is made or deleted.
@@ -212,20 +361,10 @@ impl Section {
         }
     }
 
-    fn put_new(self, selector: Selector, changes: &mut Changes) -> Result<(), PatchError> {
-        let content = self.whole_text(|hunk| (&hunk.new, &hunk.old))?;
+    fn made(self, selector: Selector) -> Result<Item, PatchError> {
+        let content = self.whole_text(|hunk| (hunk.new_text(), hunk.old()))?;
         match self.created {
-            Some(Mode::Link) if content.is_empty() || content.ends_with(b"\n") => Err(self
-                .refused(
-                    "the text of a link is one line, followed by `\\ No newline at end of file`",
-                )),
-            Some(Mode::Link) => {
-                let mut made = link(selector, &content)
-                    .map_err(|_| self.refused("the text of the link is too long"))?;
-                made.parents = Parents::Make;
-                changes.push(made);
-                Ok(())
-            }
+            Some(Mode::Link) => self.new_link(selector, &content),
             Some(Mode::File(_)) | None => {
                 let mut file = create(selector, content);
                 file.parents = Parents::Make;
@@ -234,46 +373,97 @@ impl Section {
                     Some(Mode::File(mode)) if mode != 0o644 => Some(mode),
                     Some(Mode::File(_) | Mode::Link) | None => None,
                 };
-                changes.push(file);
-                Ok(())
+                Ok(Item::Write(file))
             }
         }
+    }
+
+    fn new_link(&self, selector: Selector, text: &[u8]) -> Result<Item, PatchError> {
+        if text.is_empty() || text.contains(&b'\n') {
+            return Err(self.refused(
+                "the text of a link is one line, followed by `\\ No newline at end of file`",
+            ));
+        }
+        let mut made =
+            link(selector, text).map_err(|_| self.refused("the text of the link is too long"))?;
+        made.parents = Parents::Make;
+        Ok(Item::Link(made))
     }
 
     /// The patch has the whole text of a file that goes, so that only that file goes.
-    fn put_gone(self, selector: Selector, changes: &mut Changes) -> Result<(), PatchError> {
-        let content = self.whole_text(|hunk| (&hunk.old, &hunk.new))?;
-        let mut gone = delete(selector);
-        gone.expect = Expect::Content(Digest(*blake3::hash(&content).as_bytes()));
-        changes.push(gone);
-        Ok(())
+    fn gone(self, selector: Selector) -> Result<Item, PatchError> {
+        let content = self.whole_text(|hunk| (hunk.old(), hunk.new_text()))?;
+        Ok(gone(selector, &content))
     }
 
-    fn put_edit(self, selector: Selector, changes: &mut Changes) -> Result<(), PatchError> {
-        if self.is == Some(Mode::Link) || self.new_mode == Some(Mode::Link) {
-            return Err(self.refused(
-                "what a link says, or whether it is one, is not edited: delete it and make \
-                 another, in two patches",
-            ));
-        }
-        let mode = match self.new_mode {
-            Some(Mode::File(mode)) => Some(mode),
-            Some(Mode::Link) | None => None,
+    /// A link is not edited: it goes and another comes.
+    fn retargeted(&self, old: Selector, new: Selector) -> Result<Vec<Item>, PatchError> {
+        let [hunk] = self.hunks.as_slice() else {
+            return Err(self.refused("the text of a link is one line, in one hunk"));
         };
-        match (self.hunks.is_empty(), mode) {
-            (false, mode) => changes.push(Edit {
-                selector,
-                expect: Expect::Any,
-                edits: self.hunks.into_iter().map(Hunk::edit).collect(),
-                tiers: Tiers::DEFAULT,
-                mode,
-            }),
-            (true, Some(mode)) => changes.push(chmod(selector, mode)),
-            (true, None) => {
-                return Err(self.refused("the section says nothing that could be done"));
+        let made = self.new_link(new, hunk.new_text())?;
+        Ok(vec![gone(old, hunk.old()), made])
+    }
+
+    fn stays(self, selector: Selector, shown: Shown) -> Result<Vec<Item>, PatchError> {
+        let mode = match (self.is, self.new_mode) {
+            (Some(Mode::Link), None) if !self.hunks.is_empty() => {
+                return self.retargeted(selector.clone(), selector);
             }
+            (None | Some(Mode::File(_)), None) => None,
+            (None | Some(Mode::File(_)), Some(Mode::File(mode))) => Some(mode),
+            (Some(Mode::Link), _) | (_, Some(Mode::Link)) => {
+                return Err(self.refused(
+                    "a link is not made a file, nor a file a link, by its mode: delete the one \
+                     and make the other, in two sections",
+                ));
+            }
+        };
+        if self.hunks.is_empty() {
+            return match mode {
+                Some(mode) => Ok(vec![Item::Chmod(chmod(selector, mode))]),
+                None => Err(self.refused("the section says nothing that could be done")),
+            };
         }
-        Ok(())
+        let (tiers, reach) = match (self.origin, shown, self.content) {
+            (Origin::Hand, _, _) => (Tiers::DEFAULT, Reach::Free),
+            (Origin::Program, _, Stated::WasEmpty) => (Tiers::EXACT, Reach::Empty),
+            (Origin::Program, Shown::None, _) => (Tiers::EXACT, Reach::Zero),
+            (Origin::Program, Shown::Some, _) => (Tiers::EXACT, Reach::Strict),
+        };
+        let edits = self.hunks.into_iter().map(|hunk| hunk.edit(reach));
+        Ok(vec![Item::Edit(Edit {
+            selector,
+            expect: Expect::Any,
+            edits: edits.collect(),
+            tiers,
+            mode,
+        })])
+    }
+}
+
+/// What becomes of a file that keeps its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Made,
+    Gone,
+    Stays,
+}
+
+/// Removes what has this content.
+fn gone(selector: Selector, content: &[u8]) -> Item {
+    let mut gone = delete(selector);
+    gone.expect = Expect::Content(Digest(*blake3::hash(content).as_bytes()));
+    Item::Delete(gone)
+}
+
+/// Empty lines before another hunk, which models write.
+fn skip_blank(lines: &mut Lines<'_>) {
+    let rest = lines.lines.get(lines.at..).unwrap_or_default();
+    let blank = rest.iter().take_while(|line| header(line).is_empty());
+    let blank = blank.count();
+    if rest.get(blank).is_some_and(|line| line.starts_with(b"@@")) {
+        lines.at += blank;
     }
 }
 

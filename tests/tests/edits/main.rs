@@ -1,0 +1,8 @@
+//! Edits and patches, from the text a worker sends to the bytes on disk.
+
+mod bugs_a;
+mod bugs_b;
+mod bugs_c;
+mod bugs_d;
+mod desk;
+mod v4a_cases;
