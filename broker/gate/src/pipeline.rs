@@ -241,7 +241,7 @@ pub(crate) fn upload(
     };
     if ask.offset == 0 {
         let begun = admit(session, Verb::Write, &ask.selector, Links::Follow)
-            .and_then(|admitted| find(session, &Known::new(), admitted, Missing::Parents))
+            .and_then(|admitted| find(session, &Known::default(), admitted, Missing::Parents))
             .and_then(|place| {
                 uploads
                     .start(ask.upload, &place.directory)
