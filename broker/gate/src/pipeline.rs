@@ -149,7 +149,7 @@ pub(crate) fn change(
             shown,
         } = ended;
         let receipt = ledger
-            .finish(begun, finish.clone(), diff.bytes())
+            .finish(begun, &finish, diff.bytes())
             .map_err(|Broken| Gone)?;
         session
             .memory

@@ -16,6 +16,7 @@ mod policy;
 mod raw;
 mod rename;
 mod replace;
+mod seen;
 mod trial;
 mod types;
 mod uploads;
