@@ -686,3 +686,53 @@ fn a_difference_behind_a_long_answer_is_cut_to_its_frame() {
     }
     assert!(changed.diff_cut > 0 && !diff.is_empty());
 }
+
+#[test]
+fn in_one_set_it_is_what_content_was_made_from_that_counts() {
+    let mut arena = arena();
+    let edit = |name: &str| change::replace(at(name), "two", "2");
+    let over = |name: &str| {
+        let mut write = change::write(at(name), "over\n");
+        write.expect = Expect::Seen;
+        write
+    };
+    let (moved_then_edited, edited_then_moved) = (
+        Changes::new()
+            .with(change::rename(at("f"), at("g")))
+            .with(edit("g")),
+        Changes::new()
+            .with(edit("f"))
+            .with(change::rename(at("f"), at("g"))),
+    );
+    for set in [moved_then_edited, edited_then_moved] {
+        // Not seen before, it is not seen by having been moved and edited.
+        arena.write("f", OLD);
+        std::fs::remove_file(arena.inside().join("g")).ok();
+        let mut opened = arena.session();
+        done(&mut opened.session, &set);
+        let refusal = refused(&mut opened.session, &one(over("g")));
+        assert_eq!(refusal.code, Code::NotSeen, "{refusal}");
+        // Seen whole, it stays so.
+        std::fs::remove_file(arena.inside().join("g")).unwrap();
+        arena.write("f", OLD);
+        let mut opened = arena.session();
+        read(&mut opened.session);
+        done(&mut opened.session, &set);
+        done(&mut opened.session, &one(over("g")));
+    }
+    // An edit in the same set is no reading either; a write in it is all there is to know.
+    arena.write("f", OLD);
+    let mut opened = arena.session();
+    let session = &mut opened.session;
+    let set = Changes::new().with(edit("f")).with(over("f"));
+    assert_eq!(refused(session, &set).code, Code::NotSeen);
+    let set = Changes::new()
+        .with(change::create(at("h"), "one\ntwo\n"))
+        .with(edit("h"));
+    done(session, &set);
+    done(session, &one(over("h")));
+    let set = Changes::new()
+        .with(change::create(at("i"), "one\ntwo\n"))
+        .with(over("i"));
+    done(session, &set);
+}
