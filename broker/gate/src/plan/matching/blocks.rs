@@ -16,7 +16,7 @@ const LINES_MAX: usize = 4 << 20;
 
 /// A block that is looked for.
 #[derive(Debug)]
-pub(super) struct Sought<'b, 'a> {
+pub(super) struct Block<'b, 'a> {
     /// Its lines.
     pub(super) lines: &'b [&'a [u8]],
     /// Lines that come with it, in pieces: a shift must be possible for them too.
@@ -33,7 +33,7 @@ pub(super) enum Last {
     Anywhere,
 }
 
-impl Sought<'_, '_> {
+impl Block<'_, '_> {
     /// A block that begins with a byte order mark can only be at the beginning, except to the
     /// letter.
     fn is_marked(&self) -> bool {
@@ -106,7 +106,7 @@ pub(super) struct Found {
 pub(super) fn find(
     text: &Text<'_>,
     tiers: impl Iterator<Item = Tier>,
-    blocks: &[Sought<'_, '_>],
+    blocks: &[Block<'_, '_>],
     work: &mut Work,
 ) -> Result<Vec<Option<Found>>, Noted> {
     let mut found: Vec<Option<Found>> = blocks.iter().map(|_| None).collect();
@@ -150,7 +150,7 @@ pub(super) fn find(
 fn accepted(
     text: &Text<'_>,
     tier: Tier,
-    block: &Sought<'_, '_>,
+    block: &Block<'_, '_>,
     list: Rc<Vec<u32>>,
     work: &mut Work,
 ) -> Result<Hits, Noted> {
@@ -213,13 +213,14 @@ impl<'a> Shift<'a> {
 /// that fits all of its lines and all that come.
 pub(super) fn shift<'t>(
     text: &Text<'t>,
-    block: &Sought<'_, 't>,
+    block: &Block<'_, 't>,
     hit: usize,
     work: &mut Work,
 ) -> Result<Option<Shift<'t>>, Noted> {
     let mut shift = None;
     for (n, line) in block.lines.iter().enumerate() {
-        work.spend(1)?;
+        // A line costs several times what a step of the search does.
+        work.spend(8)?;
         let old = body(unmarked(line, Standing::of(n)));
         if trim(old).is_empty() {
             continue;

@@ -1,13 +1,12 @@
 //! The place in a file that is nearest to a text that is not there: where the longest beginning of
 //! it is, blanks at the ends of lines and kinds of punctuation aside. It is only told, never used.
 
-use super::form::{Standing, first_folded, fold, indent, part, trim, trim_end, unmarked};
+use super::form::{SPACES, Standing, first_folded, fold, indent, trim, trim_end, unmarked};
 use super::lines::{Text, body, long, short, split, terminator};
 use super::miss::{Noted, around};
 use super::order::{Block, Wanted};
 use super::work::Work;
 use portcullis_protocol::path::is_invisible;
-use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{Tier, Tiers};
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -23,14 +22,14 @@ pub(super) fn of_lead(text: &Text<'_>, wanted: &[u8], after: Option<usize>) -> N
     match after {
         None => {
             let note = format!("the line that leads to it, `{shown}`, is not there");
-            Noted::new(Code::NotUnique, &note)
+            Noted::not_unique(&note)
         }
         Some(line) => {
             let note = format!(
                 "the line that leads to it, `{shown}`, is not after line {}",
                 line + 1
             );
-            Noted::new(Code::NotUnique, &note).near(around(text, line..line + 1))
+            Noted::not_unique(&note).near(around(text, line..line + 1))
         }
     }
 }
@@ -64,7 +63,7 @@ fn missing(
     lines: &[&[u8]],
     work: &mut Work,
 ) -> Noted {
-    let note = |note: &str| Noted::new(Code::NotUnique, note);
+    let note = Noted::not_unique;
     let Some(line) = nearest(text, within, lines, work) else {
         let first = lines.iter().find(|line| !trim(body(line)).is_empty());
         let shown = visible(trim(body(first.copied().unwrap_or_default())));
@@ -146,50 +145,25 @@ fn beginning_of(file: &[u8], wanted: &[u8]) -> usize {
 }
 
 /// The first byte at which a line of the file differs from a line of a text, as a tier compares
-/// them, and the rest of the text's line from there.
+/// them, and the rest of the text's line from there. Of an open text only what it has is compared.
 fn difference<'w>(
     tier: Tier,
     file: &[u8],
     wanted: &'w [u8],
     open: bool,
 ) -> Option<(usize, &'w [u8])> {
-    let compared = |line: &'w [u8]| match tier {
-        Tier::Exact => line,
-        Tier::Terminators | Tier::TrailingBlanks | Tier::Indentation | Tier::Punctuation => {
-            body(line)
-        }
-    };
-    let blanks = |line: &[u8]| match tier {
-        Tier::Exact | Tier::Terminators => line.is_empty(),
-        Tier::TrailingBlanks | Tier::Indentation | Tier::Punctuation => {
-            trim_end(&part(tier, line)).is_empty()
-        }
-    };
-    let next = |line: &[u8]| match tier {
-        Tier::Exact | Tier::Terminators | Tier::TrailingBlanks | Tier::Indentation => {
-            line.first().map(|byte| (*byte, 1))
-        }
-        Tier::Punctuation => first_folded(line),
-    };
-    let file = match tier {
-        Tier::Exact => file,
-        Tier::Terminators | Tier::TrailingBlanks | Tier::Indentation | Tier::Punctuation => {
-            body(file)
-        }
-    };
-    let wanted = compared(wanted);
+    let (all, file, counts) = (wanted, counted(tier, file), counted(tier, wanted));
     let (mut at, mut of) = (0, 0);
     loop {
         let now = file.get(at..).unwrap_or_default();
-        let then = wanted.get(of..).unwrap_or_default();
-        if (then.is_empty() && open) || (blanks(now) && blanks(then)) {
-            return None;
-        }
-        match (next(now), next(then)) {
+        let then = counts.get(of..).unwrap_or_default();
+        match (next(tier, now), next(tier, then)) {
             (Some((a, taken)), Some((b, given))) if a == b => {
                 at += taken;
                 of += given;
             }
+            (None, None) => return None,
+            (Some(_), None) if open => return None,
             (Some(_) | None, Some(_) | None) => break,
         }
     }
@@ -198,7 +172,32 @@ fn difference<'w>(
         at -= 1;
         of -= 1;
     }
-    Some((at, wanted.get(of..).unwrap_or_default()))
+    Some((at, all.get(of..).unwrap_or_default()))
+}
+
+/// What of a line a tier compares, as the line has it.
+fn counted(tier: Tier, line: &[u8]) -> &[u8] {
+    match tier {
+        Tier::Exact => line,
+        Tier::Terminators => body(line),
+        Tier::TrailingBlanks | Tier::Indentation => trim_end(body(line)),
+        Tier::Punctuation => {
+            let mut rest = trim_end(body(line));
+            while let Some(space) = SPACES.iter().find(|space| rest.ends_with(space)) {
+                rest = trim_end(rest.get(..rest.len() - space.len()).unwrap_or_default());
+            }
+            rest
+        }
+    }
+}
+
+fn next(tier: Tier, text: &[u8]) -> Option<(u8, usize)> {
+    match tier {
+        Tier::Exact | Tier::Terminators | Tier::TrailingBlanks | Tier::Indentation => {
+            text.first().map(|byte| (*byte, 1))
+        }
+        Tier::Punctuation => first_folded(text),
+    }
 }
 
 /// The beginning of what is left of a line, in backquotes, or that nothing is.
@@ -220,6 +219,9 @@ pub(super) fn visible(text: &[u8]) -> String {
     let mut seen = String::new();
     let mut left = SHOWN;
     for chunk in text.utf8_chunks() {
+        if left == 0 {
+            break;
+        }
         for one in chunk.valid().chars() {
             if left == 0 {
                 seen.push('…');

@@ -28,6 +28,11 @@ impl Noted {
         }
     }
 
+    /// A text is not where it must be, or not so often.
+    pub(super) fn not_unique(note: &str) -> Self {
+        Self::new(Code::NotUnique, note)
+    }
+
     pub(super) fn near(mut self, near: Option<Lines>) -> Self {
         self.near = near;
         self

@@ -8,6 +8,7 @@ use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{
     AnchoredDeed, Count, Edges, Hunk, Part, Replace, Span, TextEdit, Tiers,
 };
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// One edit.
@@ -229,30 +230,30 @@ pub(super) fn check_labels(
     items: &[Item<'_>],
     labels: &Labels,
 ) -> Result<(), Failed> {
+    // Each line is hashed once, however many edits name it.
+    let mut known: HashMap<u64, Anchor> = HashMap::new();
     for (n, item) in items.iter().enumerate() {
         let (first, last) = match item {
             Item::Labelled { first, last, .. } => (first, last),
             Item::Replace(_) | Item::Block(_) | Item::Put { .. } => continue,
         };
-        for asked in [first, last] {
-            check_label(text, *asked, labels).map_err(|why| (Some(n), why))?;
+        for asked in [*first, *last] {
+            let line = usize::try_from(asked.line.saturating_sub(1)).unwrap_or(usize::MAX);
+            let stale = |note: &str| {
+                let near = around(text, line..line.saturating_add(1));
+                (Some(n), Noted::new(Code::StaleAnchor, note).near(near))
+            };
+            if line >= text.count() {
+                let note = format!("`{asked}`: the file has {} lines", text.count());
+                return Err(stale(&note));
+            }
+            let now = *known
+                .entry(asked.line)
+                .or_insert_with(|| labels.label(asked.line, body(text.line(line))));
+            if now != asked {
+                return Err(stale(&format!("`{asked}`: that line is `{now}` now")));
+            }
         }
     }
     Ok(())
-}
-
-fn check_label(text: &Text<'_>, asked: Anchor, labels: &Labels) -> Result<(), Noted> {
-    let line = usize::try_from(asked.line.saturating_sub(1)).unwrap_or(usize::MAX);
-    let stale = |note: String| {
-        let near = around(text, line..line.saturating_add(1));
-        Err(Noted::new(Code::StaleAnchor, &note).near(near))
-    };
-    if line >= text.count() {
-        return stale(format!("`{asked}`: the file has {} lines", text.count()));
-    }
-    let now = labels.label(asked.line, body(text.line(line)));
-    if now == asked {
-        return Ok(());
-    }
-    stale(format!("`{asked}`: that line is `{now}` now"))
 }

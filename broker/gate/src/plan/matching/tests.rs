@@ -1,7 +1,10 @@
 //! How edits are found and made.
 
 mod blocks;
+mod cost;
 mod lines;
+mod properties;
+mod reference;
 mod texts;
 
 use super::{Edited, Edits, Miss, apply};

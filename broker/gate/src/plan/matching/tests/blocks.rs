@@ -312,6 +312,9 @@ fn what_changes_may_not_overlap_and_what_stays_may() {
         "{miss:?}"
     );
     assert_eq!(miss.edit, 1);
+    // What changes nothing is in nobody's way.
+    let plan = one(&["-a\n", "-b\n"]).hunk(&hunk(&[" b\n", " c\n"]));
+    assert_eq!(plan.on("a\nb\nc\n"), "c\n");
     // Into the middle of what goes.
     let miss = one(&["-a\n", "-b\n"]).insert(1, "x\n").miss("a\nb\nc\n");
     assert_eq!(miss.code, Code::Collision);
