@@ -1,11 +1,15 @@
 //! The place in a file that is nearest to a text that is not there: where the longest beginning of
 //! it is, blanks at the ends of lines and kinds of punctuation aside. It is only told, never used.
 
+use super::blocks;
 use super::form::{SPACES, Standing, first_folded, fold, indent, trim, trim_end, unmarked};
 use super::lines::{Text, body, long, short, split, terminator};
-use super::miss::{Noted, around};
+use super::miss::{Noted, around, cut};
 use super::order::{Block, Wanted};
+use super::place::sought;
+use super::texts;
 use super::work::Work;
+use portcullis_protocol::limits::REASON_BYTES_MAX;
 use portcullis_protocol::path::is_invisible;
 use portcullis_protocol::session::{Tier, Tiers};
 use std::borrow::Cow;
@@ -13,6 +17,8 @@ use std::fmt::Write as _;
 
 /// Bytes of a text that are looked for.
 const BYTES_MAX: usize = 64 * 1024;
+/// Bytes that name the edit before a note.
+const EDIT: usize = 16;
 /// Characters of a line that are shown.
 const SHOWN: usize = 20;
 
@@ -36,7 +42,13 @@ pub(super) fn of_lead(text: &Text<'_>, wanted: &[u8], after: Option<usize>) -> N
 
 /// A block is nowhere.
 pub(super) fn of_block(text: &Text<'_>, tiers: Tiers, block: &Block<'_>, work: &mut Work) -> Noted {
-    missing(text, (tiers, Within::Lines), &block.old, work)
+    let noted = missing(text, (tiers, Within::Lines), &block.old, work);
+    let more = unasked(tiers).iter().skip(1);
+    let found = blocks::find(text, more, &[sought(block)], work);
+    let found = found
+        .ok()
+        .and_then(|found| found.into_iter().flatten().next());
+    also(noted, found.map(|found| found.tier))
 }
 
 /// A text is nowhere.
@@ -47,7 +59,27 @@ pub(super) fn of_text(
     work: &mut Work,
 ) -> Noted {
     let lines: Vec<&[u8]> = split(wanted.old.get(..BYTES_MAX).unwrap_or(wanted.old)).collect();
-    missing(text, (tiers, Within::Bytes), &lines, work)
+    let noted = missing(text, (tiers, Within::Bytes), &lines, work);
+    let found = texts::find(text, unasked(tiers), &[wanted], work);
+    let found = found
+        .ok()
+        .and_then(|found| found.into_iter().flatten().next());
+    also(noted, found.map(|found| found.tier))
+}
+
+/// The tiers that were not asked for.
+fn unasked(tiers: Tiers) -> Tiers {
+    let unasked = Tier::ALL.into_iter().filter(|tier| !tiers.contains(*tier));
+    unasked.fold(Tiers::EXACT, Tiers::with)
+}
+
+/// Says by which tier it would be there, for the next try.
+fn also(mut noted: Noted, tier: Option<Tier>) -> Noted {
+    if let Some(tier) = tier {
+        let said = format!("; by `{tier}` it is there");
+        noted.note = cut(noted.note, REASON_BYTES_MAX - EDIT - said.len()) + &said;
+    }
+    noted
 }
 
 /// Whether a text is whole lines.

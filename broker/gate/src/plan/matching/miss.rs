@@ -47,16 +47,21 @@ pub(super) fn around(text: &Text<'_>, lines: Range<usize>) -> Option<Lines> {
 }
 
 /// A note, cut at a character to what a refusal carries.
-pub(super) fn short(mut note: String) -> String {
-    if note.len() > REASON_BYTES_MAX {
-        let mut cut = REASON_BYTES_MAX - 3;
-        while !note.is_char_boundary(cut) {
-            cut -= 1;
+pub(super) fn short(note: String) -> String {
+    cut(note, REASON_BYTES_MAX)
+}
+
+/// A text of at most `most` bytes, cut at a character.
+pub(super) fn cut(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        let mut end = most - '…'.len_utf8();
+        while !text.is_char_boundary(end) {
+            end -= 1;
         }
-        note.truncate(cut);
-        note.push('…');
+        text.truncate(end);
+        text.push('…');
     }
-    note
+    text
 }
 
 /// Lines from 0 by their numbers: `lines 4, 9 and 12`.

@@ -2,6 +2,8 @@
 
 mod blocks;
 mod cost;
+mod generated;
+mod letters;
 mod lines;
 mod properties;
 mod reference;

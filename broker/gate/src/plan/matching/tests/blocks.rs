@@ -375,4 +375,23 @@ fn the_nearest_place_is_told() {
     );
     let miss = plan.miss(old);
     assert_eq!(miss.near, Some(lines_of(1, 7)));
+    // And by which tier it would be there.
+    assert!(!miss.note.contains("it is there"), "{miss:?}");
+    one(&["-  a\n"]).missing(Tiers::DEFAULT, "a\n", "; by `indentation` it is there");
+    one(&["-'\n"]).missing(
+        Tiers::DEFAULT,
+        "\u{2019}\n",
+        "; by `punctuation` it is there",
+    );
+    one(&["-a\n"]).missing(Tiers::EXACT, "a \n", "; by `trailing-blanks` it is there");
+    let long = format!("-{}x\n", "\u{2019}".repeat(60));
+    let short = format!("{}x\n", "'".repeat(60));
+    let plan = one(&["-nowhere\n"; 2]).hunk(&hunk(&[&long]));
+    plan.missing(Tiers::DEFAULT, &short, "edit 1: ");
+    let plan = one(&["+x\n", " '\n"]).hunk(&hunk(&[&long]));
+    plan.missing(
+        Tiers::DEFAULT,
+        format!("'\n{short}"),
+        "; by `punctuation` it is there",
+    );
 }

@@ -1,9 +1,8 @@
 //! The same rules, slow and written once more: every line compared at every place, terminators worked
 //! out line by line. Small files of few different lines, so that most texts are in several places.
 
-use super::{Count, Edges, Lines, Plan, Tier, Tiers, hunk};
+use super::{Edges, Lines, Tier, Tiers, hunk};
 use portcullis_protocol::refusal::Code;
-use proptest::prelude::*;
 use std::ops::Range;
 
 /// A file as the rules see it.
@@ -33,7 +32,7 @@ fn file(text: &str, tiers: Tiers) -> File {
     File { mark, lines }
 }
 
-fn plain(c: char) -> char {
+pub(super) fn plain(c: char) -> char {
     match c {
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
         '\u{2018}'..='\u{201b}' => '\'',
@@ -80,11 +79,13 @@ impl Shifted {
     }
 }
 
+type OneRun = (Range<usize>, Vec<(String, &'static str)>);
+
 /// A hunk as the rules see it.
 struct Order {
     old: Vec<(String, &'static str)>,
     /// Of the old lines, and what comes.
-    runs: Vec<(Range<usize>, Vec<(String, &'static str)>)>,
+    runs: Vec<OneRun>,
     says_end: bool,
 }
 
@@ -285,7 +286,7 @@ fn changes(file: &File, order: &Order, tiers: Tiers, (tier, at, shift): &Spot) -
 }
 
 /// The new file, or why not.
-fn made(old: &str, hunks: &[Lines<'_>], tiers: Tiers) -> Result<String, Code> {
+pub(super) fn made(old: &str, hunks: &[Lines<'_>], tiers: Tiers) -> Result<String, Code> {
     let file = file(old, tiers);
     let mut all: Vec<Change> = Vec::new();
     let mut previous = None;
@@ -333,325 +334,6 @@ fn made(old: &str, hunks: &[Lines<'_>], tiers: Tiers) -> Result<String, Code> {
         .map(|(line, end)| format!("{line}{end}"))
         .collect();
     Ok(format!("{}{text}", if file.mark { "\u{feff}" } else { "" }))
-}
-
-const BODIES: [&str; 9] = [
-    "a",
-    "b",
-    "",
-    " a",
-    "\ta",
-    "a ",
-    "  a",
-    "'a'",
-    "\u{2018}a\u{2019}\u{a0}",
-];
-
-fn line() -> impl Strategy<Value = String> {
-    // Most lines are of three kinds, so that blocks recur.
-    let body = prop_oneof![4 => 0..3usize, 2 => 3..9usize];
-    let end = prop_oneof![5 => Just("\n"), 1 => Just("\r\n")];
-    (body, end).prop_map(|(body, end)| format!("{}{end}", BODIES[body]))
-}
-
-fn old_file() -> impl Strategy<Value = String> {
-    let lines = prop::collection::vec(line(), 0..9);
-    (lines, 0..6u8, 0..4u8).prop_map(|(mut lines, mark, end)| {
-        if end == 0
-            && let Some(last) = lines.last_mut()
-        {
-            *last = last.trim_end_matches(['\r', '\n']).to_owned();
-        }
-        let text: String = lines
-            .iter()
-            .filter(|line| !line.is_empty())
-            .cloned()
-            .collect();
-        if mark == 0 && !text.is_empty() {
-            format!("\u{feff}{text}")
-        } else {
-            text
-        }
-    })
-}
-
-#[derive(Debug, Clone)]
-struct Hunk {
-    after: Vec<String>,
-    line: Option<u64>,
-    edges: Edges,
-    lines: Vec<String>,
-}
-
-impl Hunk {
-    fn with<T>(&self, then: impl FnOnce(&Lines<'_>) -> T) -> T {
-        let after: Vec<&str> = self.after.iter().map(String::as_str).collect();
-        let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-        then(&Lines {
-            after: &after,
-            line: self.line,
-            edges: self.edges,
-            lines: &lines,
-        })
-    }
-}
-
-fn new_hunk() -> impl Strategy<Value = Hunk> {
-    let sign = prop_oneof![3 => Just(' '), 2 => Just('-'), 2 => Just('+')];
-    let signed = (sign, line()).prop_map(|(sign, line)| format!("{sign}{line}"));
-    let edges = prop_oneof![
-        6 => Just(Edges::Free),
-        1 => Just(Edges::Start),
-        1 => Just(Edges::End),
-        1 => Just(Edges::Both),
-    ];
-    let body = prop::sample::select(&["a", "b", " a ", "", "'a'"][..]).prop_map(str::to_owned);
-    let after = prop_oneof![
-        3 => Just(Vec::new()),
-        1 => prop::collection::vec(body, 1..3),
-    ];
-    let line = prop_oneof![2 => Just(None), 1 => (0..10u64).prop_map(Some)];
-    let lines = prop::collection::vec(signed, 1..5);
-    (lines, after, line, edges, 0..6u8).prop_map(|(mut lines, after, line, edges, end)| {
-        // Sometimes the last line of each side says that the file ends there without a newline.
-        if end < 2 {
-            for side in ["-", "+"] {
-                let last = lines
-                    .iter()
-                    .rposition(|line| line.starts_with([' ']) || line.starts_with(side));
-                if let Some(last) = last.filter(|_| end == 0 || side == "+") {
-                    let kept = lines[last].trim_end_matches(['\r', '\n']).to_owned();
-                    if kept.len() > 1 {
-                        lines[last] = kept;
-                    }
-                }
-            }
-        }
-        Hunk {
-            after,
-            line,
-            edges,
-            lines,
-        }
-    })
-}
-
-fn some_tiers() -> impl Strategy<Value = Tiers> {
-    prop::sample::select(vec![
-        Tiers::EXACT,
-        Tiers::DEFAULT,
-        Tiers::DEFAULT.with(Tier::Indentation),
-        Tiers::DEFAULT.with(Tier::Punctuation),
-        Tiers::DEFAULT
-            .with(Tier::Indentation)
-            .with(Tier::Punctuation),
-        Tiers::EXACT.with(Tier::TrailingBlanks),
-        Tiers::EXACT.with(Tier::Indentation),
-    ])
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10_000))]
-
-    #[test]
-    fn blocks_are_found_and_made_as_the_reference_does(
-        old in old_file(),
-        hunks in prop::collection::vec(new_hunk(), 1..4),
-        tiers in some_tiers(),
-    ) {
-        let mut plan = Plan::default();
-        for hunk in &hunks {
-            plan = hunk.with(|lines| plan.hunk(lines));
-        }
-        let got = plan.by(tiers, &old);
-        if let Err(miss) = &got {
-            prop_assert!(miss.note.len() <= 256);
-            // What cannot be in any file is refused before; the reference knows no such thing.
-            if miss.code == Code::OutOfRange && !miss.note.contains("there is no line") {
-                return Ok(());
-            }
-        }
-        let after: Vec<Vec<&str>> = hunks.iter().map(|h| h.after.iter().map(String::as_str).collect()).collect();
-        let lines: Vec<Vec<&str>> = hunks.iter().map(|h| h.lines.iter().map(String::as_str).collect()).collect();
-        let orders: Vec<Lines<'_>> = hunks
-            .iter()
-            .enumerate()
-            .map(|(n, h)| Lines { after: &after[n], line: h.line, edges: h.edges, lines: &lines[n] })
-            .collect();
-        let want = made(&old, &orders, tiers);
-        match (got, want) {
-            (Ok(got), Ok(want)) => {
-                prop_assert_eq!(super::shown(&got.bytes), want);
-                super::properties::outside_is_identical(old.as_bytes(), &got);
-            }
-            (Err(miss), Err(code)) => {
-                let out_of_range = miss.code == Code::OutOfRange && code == Code::NotUnique;
-                prop_assert!(miss.code == code || out_of_range, "{:?} {:?}", miss, code);
-            }
-            (got, want) => prop_assert!(false, "{:?}, reference: {:?}", got, want),
-        }
-    }
-}
-
-/// One letter of a text, or the end of a line with the blanks before it that do not count; and
-/// where it is.
-type Letter = (char, Range<usize>);
-
-/// A text in letters. A file gets an end for its last line that has none.
-fn letters(tier: Tier, text: &str, is_file: bool) -> Vec<Letter> {
-    let mut letters: Vec<Letter> = Vec::new();
-    let mut all = text.char_indices().peekable();
-    while let Some((at, c)) = all.next() {
-        let mut end = at + c.len_utf8();
-        let mut letter = if tier == Tier::Punctuation {
-            plain(c)
-        } else {
-            c
-        };
-        if at == 0 && c == '\u{feff}' && tier != Tier::Exact {
-            continue;
-        }
-        if tier != Tier::Exact && c == '\r' && all.peek().is_some_and(|next| next.1 == '\n') {
-            all.next();
-            letter = '\n';
-            end += 1;
-        }
-        letters.push((letter, at..end));
-    }
-    if is_file && tier != Tier::Exact && !text.is_empty() && !text.ends_with('\n') {
-        letters.push(('\n', text.len()..text.len()));
-    }
-    if matches!(tier, Tier::TrailingBlanks | Tier::Punctuation) {
-        let mut joined: Vec<Letter> = Vec::new();
-        for (c, range) in letters {
-            let mut start = range.start;
-            while c == '\n'
-                && joined
-                    .last()
-                    .is_some_and(|last| matches!(last.0, ' ' | '\t'))
-            {
-                start = joined.pop().unwrap().1.start;
-            }
-            joined.push((c, start..range.end));
-        }
-        return joined;
-    }
-    letters
-}
-
-fn windows(file: &[Letter], wanted: &[Letter]) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    for start in 0..(file.len() + 1).saturating_sub(wanted.len()) {
-        let here = &file[start..start + wanted.len()];
-        if here.iter().zip(wanted).all(|(a, b)| a.0 == b.0) {
-            found.push(here[0].1.start..here[wanted.len() - 1].1.end);
-        }
-    }
-    found
-}
-
-/// Where a text is by a tier.
-fn text_places(tier: Tier, tiers: Tiers, old: &str, wanted: &str) -> Vec<Range<usize>> {
-    let file = letters(tier, old, true);
-    let text = letters(tier, wanted, false);
-    if tier != Tier::Exact && text.is_empty() {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    let only_ends = text.iter().all(|letter| letter.0 == '\n');
-    if tier != Tier::TrailingBlanks && tier != Tier::Punctuation || !only_ends {
-        // A place that ends before the end of a line leaves the blanks there.
-        found = windows(&file, &text);
-    }
-    if tier == Tier::Exact && tiers != Tiers::EXACT {
-        found.retain(|range| {
-            !(old[range.start..].starts_with('\n') && old[..range.start].ends_with('\r'))
-        });
-    }
-    let kept = text
-        .iter()
-        .rposition(|letter| !matches!(letter.0, ' ' | '\t'));
-    let ends_blank = kept.is_some_and(|kept| kept + 1 < text.len() && text[kept].0 != '\n');
-    if ends_blank && matches!(tier, Tier::TrailingBlanks | Tier::Punctuation) {
-        let mut at_end = text[..=kept.unwrap()].to_vec();
-        at_end.push(('\n', 0..0));
-        for range in windows(&file, &at_end) {
-            let place = &old[..range.end];
-            let place = place
-                .strip_suffix('\n')
-                .map_or(place, |p| p.strip_suffix('\r').unwrap_or(p));
-            found.push(range.start..place.len());
-        }
-    }
-    if tier != Tier::Exact && wanted.starts_with('\u{feff}') {
-        let first = if old.starts_with('\u{feff}') { 3 } else { 0 };
-        found.retain(|range| range.start == first);
-    }
-    // The end that the last line does not have is nothing.
-    found.retain(|range| !range.is_empty());
-    found.sort_by_key(|range| (range.start, range.end));
-    found
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10_000))]
-
-    #[test]
-    fn texts_are_found_as_the_reference_does(
-        old in old_file(),
-        wanted in "\u{feff}?[ab '\u{2018}\t]{0,2}(\r?\n)?[ab \u{a0}]{0,3}(\r?\n)?[a ]{0,2}",
-        count in prop_oneof![4 => Just(Count::Exactly(1)), 1 => Just(Count::Exactly(2)), 2 => Just(Count::All)],
-        tiers in prop::sample::select(vec![Tiers::EXACT, Tiers::DEFAULT, Tiers::DEFAULT.with(Tier::Punctuation)]),
-        others in 0..2usize,
-    ) {
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        // Found alone, and together with many others, which are nowhere.
-        let mut plan = Plan::default().replace_some(&wanted, "<>", count);
-        for n in 0..others * 20 {
-            plan = plan.replace(format!("zz{n}"), "");
-        }
-        let got = plan.by(tiers, &old);
-        let found = tiers
-            .iter()
-            .map(|tier| (tier, text_places(tier, tiers, &old, &wanted)))
-            .find(|(_, places)| !places.is_empty());
-        let mut want = None;
-        if let Some((tier, mut places)) = found {
-            if count == Count::All {
-                let mut end = 0;
-                places.retain(|range| {
-                    let apart = range.start >= end;
-                    end = if apart { range.end } else { end };
-                    apart
-                });
-            }
-            let apart = places.windows(2).all(|pair| pair[0].end <= pair[1].start);
-            let right = match count {
-                Count::All => true,
-                Count::Exactly(n) => places.len() == usize::try_from(n).unwrap() && apart,
-            };
-            if right {
-                let mut text = old.clone();
-                for range in places.iter().rev() {
-                    text.replace_range(range.clone(), "<>");
-                }
-                want = Some((tier, text));
-            }
-        }
-        match (got, want, others) {
-            (Ok(got), Some((tier, text)), 0) => {
-                prop_assert_eq!(super::shown(&got.bytes), text);
-                prop_assert!(got.places.iter().all(|place| place.tier == tier));
-                super::properties::outside_is_identical(old.as_bytes(), &got);
-            }
-            (Err(miss), None, _) => prop_assert_eq!((miss.code, miss.edit), (Code::NotUnique, 0)),
-            // The others are refused then.
-            (Err(miss), Some(_), 1) => prop_assert_eq!((miss.code, miss.edit), (Code::NotUnique, 1)),
-            (got, want, _) => prop_assert!(false, "{:?}, reference: {:?}", got, want),
-        }
-    }
 }
 
 #[test]

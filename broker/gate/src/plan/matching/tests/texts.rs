@@ -265,6 +265,11 @@ fn what_differs_is_made_visible() {
         "a\r\nb\r\n",
         "line 1, column 2, the file has `\\r\\n` and the edit `\\n`",
     );
+    one("f(“a”)", "x").missing(
+        Tiers::DEFAULT,
+        "f(\"a\")\n",
+        "; by `punctuation` it is there",
+    );
     let miss = one("a\nb", "x").replace("q", "r").miss("x\n");
     assert!(miss.note.starts_with("edit 1: it is not there"), "{miss:?}");
     // Nothing of the file is told when nothing of the text is there.
