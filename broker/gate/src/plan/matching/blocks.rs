@@ -5,14 +5,10 @@ use super::form::{Standing, indent, key, trim, unmarked};
 use super::lines::{Text, body, long, short, split};
 use super::miss::Noted;
 use super::work::Work;
-use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::Tier;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
-
-/// Lines that are looked for together: the automaton takes about fifty bytes for each.
-const LINES_MAX: usize = 4 << 20;
 
 /// A block that is looked for.
 #[derive(Debug)]
@@ -110,11 +106,6 @@ pub(super) fn find(
     work: &mut Work,
 ) -> Result<Vec<Option<Found>>, Noted> {
     let mut found: Vec<Option<Found>> = blocks.iter().map(|_| None).collect();
-    let lines: usize = blocks.iter().map(|block| block.lines.len()).sum();
-    if lines > LINES_MAX {
-        let note = "the edits have more than 4194304 lines that stay or go";
-        return Err(Noted::new(Code::OutOfBudget, note));
-    }
     let mut waiting: Vec<usize> = (0..blocks.len()).collect();
     for tier in tiers {
         if waiting.is_empty() {

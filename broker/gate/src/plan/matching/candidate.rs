@@ -96,11 +96,14 @@ fn missing(
     work: &mut Work,
 ) -> Noted {
     let note = Noted::not_unique;
-    let Some(line) = nearest(text, within, lines, work) else {
+    let Ok(nearest) = nearest(text, within, lines, work) else {
+        return note("it is not there");
+    };
+    let Some(line) = nearest else {
         let first = lines.iter().find(|line| !trim(body(line)).is_empty());
         let shown = visible(trim(body(first.copied().unwrap_or_default())));
         return note(&format!(
-            "it is not there, nor is any line that begins it: `{shown}`"
+            "it is not there, nor is its first line: `{shown}`"
         ));
     };
     let tier = Tier::ALL
@@ -297,7 +300,12 @@ fn loose(line: &[u8], standing: Standing) -> Cow<'_, [u8]> {
 
 /// The line where the longest beginning of a text is, the first of several; none where it is less
 /// than half a line.
-fn nearest(text: &Text<'_>, within: Within, lines: &[&[u8]], work: &mut Work) -> Option<usize> {
+fn nearest(
+    text: &Text<'_>,
+    within: Within,
+    lines: &[&[u8]],
+    work: &mut Work,
+) -> Result<Option<usize>, Noted> {
     let mut pattern = match within {
         Within::Lines => b"\n".to_vec(),
         Within::Bytes => Vec::new(),
@@ -315,7 +323,9 @@ fn nearest(text: &Text<'_>, within: Within, lines: &[&[u8]], work: &mut Work) ->
         }
     }
     pattern.truncate(BYTES_MAX);
-    let enough = enough?;
+    let Some(enough) = enough else {
+        return Ok(None);
+    };
     let fails = fails(&pattern);
     let (mut at, mut best, mut found) = (0, 0, None);
     let first = match within {
@@ -326,7 +336,7 @@ fn nearest(text: &Text<'_>, within: Within, lines: &[&[u8]], work: &mut Work) ->
         at = step(&pattern, &fails, at, byte);
     }
     for (n, line) in text.lines().enumerate() {
-        work.spend(1 + line.len() / 4).ok()?;
+        work.spend(1 + line.len() / 4)?;
         let counts = loose(line, Standing::of(n));
         for byte in counts.iter().copied().chain([b'\n']) {
             at = step(&pattern, &fails, at, byte);
@@ -344,7 +354,7 @@ fn nearest(text: &Text<'_>, within: Within, lines: &[&[u8]], work: &mut Work) ->
             break;
         }
     }
-    found.filter(|_| best >= enough)
+    Ok(found.filter(|_| best >= enough))
 }
 
 /// For each beginning of a pattern, the longest shorter one that it ends with.

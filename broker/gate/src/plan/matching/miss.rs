@@ -78,3 +78,11 @@ pub(super) fn numbers(lines: impl Iterator<Item = usize>, of: usize) -> String {
         (Some((last, rest)), false) => format!("line{s} {} and {last}", rest.join(", ")),
     }
 }
+
+/// `once`, or how many times.
+pub(super) fn times(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        _ => format!("{count} times"),
+    }
+}

@@ -3,7 +3,7 @@
 use super::blocks::{self, Found, Hits, Last, Shift};
 use super::leads::Leads;
 use super::lines::{Text, long, split};
-use super::miss::{Noted, around, numbers};
+use super::miss::{Noted, around, numbers, times};
 use super::occurrences::Rest;
 use super::order::{Block, Deed, Item, Wanted};
 use super::splice::{self, Splice, Spot};
@@ -152,9 +152,10 @@ impl<'s, 'a> Search<'s, 'a> {
         let apart = if overlap { ", and they overlap" } else { "" };
         let lines = ranges.iter().map(|range| self.text.at(range.start));
         let note = format!(
-            "it is there {at_least}{} times ({}){apart}, and must be {count}: {}",
-            ranges.len(),
+            "it is there {at_least}{} ({}){apart}, and must be {}: {}",
+            times(ranges.len()),
             places.tier,
+            times(long(count)),
             numbers(lines, ranges.len()),
         );
         let first = ranges.first().map_or(0, |range| self.text.at(range.start));

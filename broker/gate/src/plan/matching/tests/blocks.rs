@@ -368,11 +368,7 @@ fn the_nearest_place_is_told() {
         old,
         "nearest is line 5, but the file ends before its line 4",
     );
-    one(&["-secrets\n"]).missing(
-        Tiers::DEFAULT,
-        old,
-        "nor is any line that begins it: `secrets`",
-    );
+    one(&["-secrets\n"]).missing(Tiers::DEFAULT, old, "nor is its first line: `secrets`");
     let miss = plan.miss(old);
     assert_eq!(miss.near, Some(lines_of(1, 7)));
     // And by which tier it would be there.

@@ -181,6 +181,33 @@ fn what_would_be_too_large_is_not_made() {
 }
 
 #[test]
+fn texts_of_the_same_bytes_count_each_time() {
+    let mut plan = Plan::default();
+    let span = plan.span("x\n".repeat(1 << 19).as_bytes());
+    for parts in [100, 10_000] {
+        let part = portcullis_protocol::session::Part::Remove(span);
+        plan.edits = vec![portcullis_protocol::session::TextEdit::Hunk(
+            portcullis_protocol::session::Hunk {
+                after: super::Few::default(),
+                line: None,
+                edges: super::Edges::Free,
+                parts: super::Few::new(vec![part; parts]).unwrap(),
+            },
+        )];
+        let miss = plan.miss("x\n");
+        assert_eq!(miss.code, Code::OutOfBudget, "{miss:?}");
+    }
+    let span = plan.span("x".repeat(1 << 20).as_bytes());
+    let replace = super::Replace {
+        old: span,
+        new: span,
+        count: Count::All,
+    };
+    plan.edits = vec![super::TextEdit::Replace(replace); 1_000];
+    assert_eq!(plan.miss("x\n").code, Code::OutOfBudget);
+}
+
+#[test]
 fn a_long_line_is_hashed_once_for_all_labels() {
     let old = "a".repeat(1 << 16);
     let label = super::labels(old.as_bytes()).label(1, old.as_bytes());
