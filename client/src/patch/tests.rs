@@ -97,6 +97,7 @@ fn the_format_is_found_by_its_first_lines() {
         ("Words.\n```\n*** Begin Patch\n", Some(Format::V4a)),
         ("*** Begin Patch\n--- a\n", Some(Format::V4a)),
         ("*** End Patch\n", None),
+        ("\u{feff}--- a\n+++ b\n", Some(Format::Unified)),
         ("x\n<<<<< SEARCH\n", Some(Format::Blocks)),
         ("------- SEARCH\r\n", Some(Format::Blocks)),
         ("x\n<<<<<<< SEARCH\n--- a\n", Some(Format::Blocks)),

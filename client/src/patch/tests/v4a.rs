@@ -150,6 +150,7 @@ fn markers_may_have_blanks_around_them_or_be_missing() {
         "*** Delete File: x\n*** End Patch\n",
         "\n*** Delete File: x\n",
         "*** Delete File: x",
+        "\u{feff}*** Begin Patch\n*** Delete File: x\n*** End Patch\n",
     ] {
         assert_eq!(read(patch), ["delete x"], "{patch}");
     }
