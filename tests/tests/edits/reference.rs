@@ -1,0 +1,430 @@
+//! V4A chunks and SEARCH/REPLACE blocks against a reference that looks at every line of the file
+//! for every hunk: what it finds in one place is made, everything else is refused.
+
+use crate::desk::{Desk, patched};
+use portcullis_protocol::refusal::Code;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestError, TestRunner};
+use std::cell::RefCell;
+use std::fmt::Write as _;
+
+/// A line of a hunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Line {
+    Keep(String),
+    Remove(String),
+    Insert(String),
+}
+
+#[derive(Debug, Clone)]
+struct Hunk {
+    lead: Option<String>,
+    lines: Vec<Line>,
+    at_end: bool,
+}
+
+impl Hunk {
+    fn old(&self) -> Vec<&str> {
+        let old = self.lines.iter().filter_map(|line| match line {
+            Line::Keep(text) | Line::Remove(text) => Some(text.as_str()),
+            Line::Insert(_) => None,
+        });
+        old.collect()
+    }
+
+    fn new(&self) -> Vec<&str> {
+        let new = self.lines.iter().filter_map(|line| match line {
+            Line::Keep(text) | Line::Insert(text) => Some(text.as_str()),
+            Line::Remove(_) => None,
+        });
+        new.collect()
+    }
+
+    /// How many of its old lines there are up to the last that is changed.
+    fn changed(&self) -> usize {
+        let kept = self.lines.iter().rev();
+        let kept = kept.take_while(|line| matches!(line, Line::Keep(_)));
+        self.old().len() - kept.count()
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    file: Vec<String>,
+    terminator: &'static str,
+    ended: bool,
+    hunks: Vec<Hunk>,
+}
+
+impl Case {
+    fn bytes(&self) -> String {
+        let mut text = self.file.join(self.terminator);
+        if self.ended && !self.file.is_empty() {
+            text.push_str(self.terminator);
+        }
+        text
+    }
+
+    fn v4a(&self) -> String {
+        let mut out = "*** Begin Patch\n*** Update File: f\n".to_owned();
+        for hunk in &self.hunks {
+            match &hunk.lead {
+                Some(lead) => writeln!(out, "@@ {lead}").unwrap(),
+                None => out.push_str("@@\n"),
+            }
+            for line in &hunk.lines {
+                match line {
+                    Line::Keep(text) => writeln!(out, " {text}").unwrap(),
+                    Line::Remove(text) => writeln!(out, "-{text}").unwrap(),
+                    Line::Insert(text) => writeln!(out, "+{text}").unwrap(),
+                }
+            }
+            if hunk.at_end {
+                out.push_str("*** End of File\n");
+            }
+        }
+        out.push_str("*** End Patch\n");
+        out
+    }
+
+    fn blocks(&self) -> String {
+        let mut out = "f\n".to_owned();
+        for hunk in &self.hunks {
+            let text = |lines: Vec<&str>| -> String {
+                lines.iter().map(|line| format!("{line}\n")).collect()
+            };
+            let (old, new) = (text(hunk.old()), text(hunk.new()));
+            write!(
+                out,
+                "<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n\n"
+            )
+            .unwrap();
+        }
+        out
+    }
+}
+
+/// What a tier of the three that need no asking compares of a line.
+fn same(tier: usize, case: &Case, at: usize, wanted: &str) -> bool {
+    let line = &case.file[at];
+    let last = at + 1 == case.file.len() && !case.ended;
+    match tier {
+        0 => line == wanted && !last && case.terminator == "\n",
+        1 => line == wanted,
+        _ => line.trim_end() == wanted.trim_end(),
+    }
+}
+
+/// Where a hunk belongs: the first of its lines, or the one that new lines are put before.
+fn place(case: &Case, hunk: &Hunk, before: usize) -> Option<usize> {
+    let old = hunk.old();
+    let leads: Vec<usize> = match &hunk.lead {
+        Some(lead) => {
+            let all = case.file.iter().enumerate();
+            let all = all.filter(|(_, line)| line.trim() == lead.trim());
+            all.map(|(at, _)| at).collect()
+        }
+        None => Vec::new(),
+    };
+    if old.is_empty() {
+        return match (&hunk.lead, leads.as_slice()) {
+            (None, _) => Some(case.file.len()),
+            (Some(_), [one]) => Some(one + 1),
+            (Some(_), _) => None,
+        };
+    }
+    let after = match &hunk.lead {
+        Some(_) => leads.first()? + 1,
+        None => 0,
+    };
+    let starts = || 0..(case.file.len() + 1).saturating_sub(old.len());
+    let is_at = |tier: usize, at: usize| {
+        let mut lines = old.iter().enumerate();
+        lines.all(|(n, wanted)| same(tier, case, at + n, wanted))
+    };
+    let hits: Vec<usize> = (0..3)
+        .map(|tier| starts().filter(|at| is_at(tier, *at)).collect::<Vec<_>>())
+        .find(|hits| !hits.is_empty())?;
+    let there = |at: &usize| *at >= after && (!hunk.at_end || at + old.len() == case.file.len());
+    let hits: Vec<usize> = hits.into_iter().filter(there).collect();
+    match hits.as_slice() {
+        [one] => Some(*one),
+        _ => {
+            let mut later = hits.iter().filter(|at| **at >= before);
+            later.next().filter(|_| later.next().is_none()).copied()
+        }
+    }
+}
+
+/// What must come of the case.
+#[derive(Debug, PartialEq, Eq)]
+enum Wanted {
+    File(String),
+    Refused,
+    /// Hunks that were to be apart touch: it may be either.
+    Open,
+}
+
+fn wanted(case: &Case) -> Wanted {
+    let mut before = 0;
+    let mut places = Vec::new();
+    for hunk in &case.hunks {
+        let Some(at) = place(case, hunk, before) else {
+            return Wanted::Refused;
+        };
+        before = at + hunk.changed();
+        places.push((at, at + hunk.old().len(), hunk));
+    }
+    places.sort_by_key(|(start, end, _)| (*start, *end));
+    if places.windows(2).any(|pair| pair[1].0 <= pair[0].1) {
+        return Wanted::Open;
+    }
+    // Each line, and which of the file's it is.
+    let mut lines: Vec<(&str, Option<usize>)> = Vec::new();
+    let old = |from: usize, to: usize| (from..to).map(|at| (case.file[at].as_str(), Some(at)));
+    let mut at = 0;
+    for (start, end, hunk) in places {
+        lines.extend(old(at, start));
+        at = start;
+        for line in &hunk.lines {
+            match line {
+                Line::Keep(_) => {
+                    lines.extend(old(at, at + 1));
+                    at += 1;
+                }
+                Line::Remove(_) => at += 1,
+                Line::Insert(text) => lines.push((text, None)),
+            }
+        }
+        assert_eq!(at, end);
+    }
+    lines.extend(old(at, case.file.len()));
+    let terminator = if case.bytes().contains('\n') {
+        case.terminator
+    } else {
+        "\n"
+    };
+    let mut made = String::new();
+    for (text, _) in &lines {
+        made.push_str(text);
+        made.push_str(terminator);
+    }
+    // The end of the file stays as it was. A line that is the last because others went stays too.
+    let open = match lines.last() {
+        Some((_, Some(last))) => last + 1 == case.file.len(),
+        Some((_, None)) => !case.file.is_empty(),
+        None => false,
+    };
+    if open && !case.ended {
+        made.truncate(made.len() - terminator.len());
+    }
+    Wanted::File(made)
+}
+
+/// Lines that differ only in blanks at their ends, or not at all, often.
+const TEXTS: [&str; 9] = ["a", "b", "c", "d", "", "  a", "a ", "b\t", "d  "];
+
+fn text() -> impl Strategy<Value = String> {
+    prop::sample::select(TEXTS.to_vec()).prop_map(str::to_owned)
+}
+
+/// How a hunk is made of a place: lines before it to pass over, lines of context before it, lines
+/// that go, lines that come, lines of context after it, how far before it its lead is, and whether
+/// blanks at the ends of its lines are lost.
+type Shape = (usize, usize, usize, Vec<String>, usize, Option<usize>, bool);
+
+fn shape() -> impl Strategy<Value = Shape> {
+    (
+        0..5_usize,
+        0..3_usize,
+        0..3_usize,
+        prop::collection::vec(text(), 0..3),
+        0..3_usize,
+        prop::option::weighted(0.3, 1..4_usize),
+        prop::bool::weighted(0.3),
+    )
+}
+
+fn hunks(file: &[String], shapes: &[Shape], at_end: bool) -> Vec<Hunk> {
+    let mut at = 0;
+    let mut hunks: Vec<Hunk> = Vec::new();
+    for (pass, before, gone, come, after, lead, trim) in shapes {
+        let start = at + pass;
+        let mut cuts = vec![start];
+        for count in [before, gone, after] {
+            let from = *cuts.last().unwrap();
+            cuts.push((from + count).min(file.len().max(from)));
+        }
+        if start > file.len() || cuts[1] == cuts[2] && come.is_empty() {
+            continue;
+        }
+        let shown = |text: &String| {
+            let text = if *trim { text.trim_end() } else { text };
+            text.to_owned()
+        };
+        let part = |from: usize, to: usize| file[from..to].iter().map(shown);
+        let mut lines: Vec<Line> = part(cuts[0], cuts[1]).map(Line::Keep).collect();
+        lines.extend(part(cuts[1], cuts[2]).map(Line::Remove));
+        lines.extend(come.iter().cloned().map(Line::Insert));
+        lines.extend(part(cuts[2], cuts[3]).map(Line::Keep));
+        let lead = lead.and_then(|far| file.get(start.checked_sub(far)?).cloned());
+        hunks.push(Hunk {
+            lead: lead.filter(|lead| !lead.trim().is_empty()),
+            lines,
+            at_end: false,
+        });
+        at = cuts[3] + 1;
+    }
+    if let Some(last) = hunks.last_mut()
+        && at_end
+        && at > file.len()
+        && !last.old().is_empty()
+    {
+        last.at_end = true;
+    }
+    hunks
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let file = prop_oneof![
+        2 => prop::collection::vec(text(), 0..14),
+        2 => prop::collection::vec(prop::sample::select(vec!["a", "b", "a "]), 4..14)
+            .prop_map(|lines| lines.into_iter().map(str::to_owned).collect()),
+        1 => (1..14_usize).prop_map(|count| (0..count).map(|n| format!("line {n}")).collect()),
+    ];
+    let terminator = prop::sample::select(vec!["\n", "\n", "\r\n"]);
+    let shapes = prop::collection::vec(shape(), 1..4);
+    (file, terminator, any::<bool>(), shapes, any::<bool>()).prop_map(
+        |(mut file, terminator, ended, shapes, at_end)| {
+            // A last line that is empty and not ended is none.
+            if !ended {
+                while file.last().is_some_and(String::is_empty) {
+                    file.pop();
+                }
+            }
+            let hunks = hunks(&file, &shapes, at_end);
+            Case {
+                file,
+                terminator,
+                ended,
+                hunks,
+            }
+        },
+    )
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    made: u32,
+    refused: u32,
+    open: u32,
+}
+
+/// Runs cases, as `prepare` leaves them, each as the patch that `render` makes of it, and compares
+/// what is left on disk by `alike`.
+fn compare(
+    prepare: fn(&mut Case),
+    render: fn(&Case) -> String,
+    alike: fn(&str, &str) -> bool,
+) -> Tally {
+    let desk = RefCell::new(Desk::new(&[("f", b"")]));
+    let tally = RefCell::new(Tally::default());
+    let mut runner = TestRunner::new(Config {
+        cases: 4000,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let run = runner.run(&case(), |mut case| {
+        prepare(&mut case);
+        prop_assume!(!case.hunks.is_empty());
+        let (mut desk, mut tally) = (desk.borrow_mut(), tally.borrow_mut());
+        desk.write_outside("f", case.bytes());
+        let patch = render(&case);
+        let answer = desk.make(&patched(&patch));
+        let left = String::from_utf8(desk.bytes("f")).unwrap();
+        match (wanted(&case), answer) {
+            (Wanted::Open, _) => tally.open += 1,
+            (Wanted::Refused, Err(error)) => {
+                let code = error.refusal().map(|refusal| refusal.code);
+                prop_assert_eq!(code, Some(Code::NotUnique), "{}", error);
+                tally.refused += 1;
+            }
+            (Wanted::Refused, Ok(())) => {
+                return Err(TestCaseError::fail(format!("taken: {patch}left {left:?}")));
+            }
+            (Wanted::File(file), Ok(())) => {
+                prop_assert!(alike(&left, &file), "{patch}left {left:?}, not {file:?}");
+                tally.made += 1;
+            }
+            (Wanted::File(file), Err(error)) => {
+                return Err(TestCaseError::fail(format!("{error}: {patch}not {file:?}")));
+            }
+        }
+        Ok(())
+    });
+    match run {
+        Ok(()) => {}
+        Err(TestError::Fail(why, case)) => panic!("{why}\n{:?}", case.bytes()),
+        Err(TestError::Abort(why)) => panic!("{why}"),
+    }
+    tally.into_inner()
+}
+
+#[test]
+fn v4a_does_what_the_reference_does() {
+    let tally = compare(|_| (), Case::v4a, |left, wanted| left == wanted);
+    assert!(tally.made > 1000 && tally.refused > 400, "{tally:?}");
+    println!("{tally:?}");
+}
+
+/// Leaves of a case what a block can say, as its two sides say it.
+fn as_blocks(case: &mut Case) {
+    case.hunks.retain_mut(|hunk| {
+        let (old, new) = (hunk.old(), hunk.new());
+        if old == new || old.iter().all(|line| line.trim().is_empty()) {
+            return false;
+        }
+        let pairs = old.iter().zip(&new);
+        let before = pairs.take_while(|(old, new)| old == new).count();
+        let (start, old) = old.split_at(before);
+        let new = &new[before..];
+        let pairs = old.iter().rev().zip(new.iter().rev());
+        let after = pairs.take_while(|(old, new)| old == new).count();
+        let (old, end) = old.split_at(old.len() - after);
+        let new = &new[..new.len() - after];
+        let keep = |lines: &[&str]| -> Vec<Line> {
+            lines.iter().map(|l| Line::Keep((*l).to_owned())).collect()
+        };
+        let mut lines = keep(start);
+        lines.extend(old.iter().map(|line| Line::Remove((*line).to_owned())));
+        lines.extend(new.iter().map(|line| Line::Insert((*line).to_owned())));
+        lines.extend(keep(end));
+        *hunk = Hunk {
+            lead: None,
+            lines,
+            at_end: false,
+        };
+        true
+    });
+}
+
+/// Whether two files differ at most in blanks at the ends of lines: which of two equal lines stays
+/// as the file has it is not said by a block.
+fn alike(left: &str, wanted: &str) -> bool {
+    let lines = |text: &str| -> Vec<(String, String)> {
+        let lines = text.split_inclusive('\n').map(|line| {
+            let body = line.trim_end_matches(['\n', '\r']);
+            let end = line[body.len()..].to_owned();
+            (body.trim_end().to_owned(), end)
+        });
+        lines.collect()
+    };
+    lines(left) == lines(wanted)
+}
+
+#[test]
+fn blocks_do_what_the_reference_does() {
+    let tally = compare(as_blocks, Case::blocks, alike);
+    assert!(tally.made > 1000 && tally.refused > 400, "{tally:?}");
+    println!("{tally:?}");
+}
