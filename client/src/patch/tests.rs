@@ -102,6 +102,7 @@ fn the_format_is_found_by_its_first_lines() {
         ("------- SEARCH\r\n", Some(Format::Blocks)),
         ("x\n<<<<<<< SEARCH\n--- a\n", Some(Format::Blocks)),
         ("--- a\n<<<<<<< SEARCH\n", Some(Format::Unified)),
+        ("* x\n  <<<<<<< SEARCH\n", Some(Format::Blocks)),
         ("x\n<<<<<<< HEAD\n=======\n", None),
         ("hello\n", None),
         ("", None),

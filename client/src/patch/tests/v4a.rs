@@ -211,6 +211,11 @@ const REFUSED: &[(&str, usize, &str)] = &[
     ),
     ("*** Update File: x\n@@here\n-a\n", 3, "followed by a space"),
     (
+        "*** Update File: x\n@@ class A @@\n-a\n",
+        3,
+        "leave the `@@`",
+    ),
+    (
         "*** Update File: x\n@@ 1\n@@ 2\n@@ 3\n@@ 4\n@@ 5\n@@ 6\n@@ 7\n@@ 8\n@@ 9\n-a\n",
         11,
         "more than 8 lines",
