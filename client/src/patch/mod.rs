@@ -188,6 +188,7 @@ enum PatchEnd {
 
 impl<'p> Lines<'p> {
     fn new(patch: &'p [u8]) -> Self {
+        let patch = unmarked(patch);
         let (whole, end) = match patch.strip_suffix(b"\n") {
             Some(whole) => (whole, PatchEnd::Newline),
             None => (patch, PatchEnd::Open),
