@@ -29,7 +29,7 @@ struct Hunk {
 }
 
 impl Hunk {
-    fn old(&self) -> Vec<&str> {
+    fn old_lines(&self) -> Vec<&str> {
         let old = self.lines.iter().filter_map(|line| match line {
             Line::Keep(text) | Line::Remove(text) => Some(text.as_str()),
             Line::Insert(_) => None,
@@ -37,7 +37,7 @@ impl Hunk {
         old.collect()
     }
 
-    fn new(&self) -> Vec<&str> {
+    fn new_lines(&self) -> Vec<&str> {
         let new = self.lines.iter().filter_map(|line| match line {
             Line::Keep(text) | Line::Insert(text) => Some(text.as_str()),
             Line::Remove(_) => None,
@@ -49,7 +49,7 @@ impl Hunk {
     fn changed(&self) -> usize {
         let kept = self.lines.iter().rev();
         let kept = kept.take_while(|line| matches!(line, Line::Keep(_)));
-        self.old().len() - kept.count()
+        self.old_lines().len() - kept.count()
     }
 }
 
@@ -101,7 +101,7 @@ impl Case {
             let text = |lines: Vec<&str>| -> String {
                 lines.iter().map(|line| format!("{line}\n")).collect()
             };
-            let (old, new) = (text(hunk.old()), text(hunk.new()));
+            let (old, new) = (text(hunk.old_lines()), text(hunk.new_lines()));
             let line = hunk.line.map_or(String::new(), |line| {
                 format!(":start_line:{line}\n-------\n")
             });
@@ -128,7 +128,7 @@ fn same(tier: usize, case: &Case, at: usize, wanted: &str) -> bool {
 
 /// Where a hunk belongs: the first of its lines, or the one that new lines are put before.
 fn place(case: &Case, hunk: &Hunk, before: usize) -> Option<usize> {
-    let old = hunk.old();
+    let old = hunk.old_lines();
     let leads: Vec<usize> = match &hunk.lead {
         Some(lead) => {
             let all = case.file.iter().enumerate();
@@ -186,7 +186,7 @@ fn wanted(case: &Case) -> Wanted {
             return Wanted::Refused;
         };
         before = at + hunk.changed();
-        places.push((at, at + hunk.old().len(), hunk));
+        places.push((at, at + hunk.old_lines().len(), hunk));
     }
     places.sort_by_key(|(start, end, _)| (*start, *end));
     if places.windows(2).any(|pair| pair[1].0 <= pair[0].1) {

@@ -72,7 +72,7 @@ fn hunks(file: &[String], shapes: &[Shape], at_end: bool) -> Vec<Hunk> {
     if let Some(last) = hunks.last_mut()
         && at_end
         && at > file.len()
-        && !last.old().is_empty()
+        && !last.old_lines().is_empty()
     {
         last.at_end = true;
     }
@@ -111,7 +111,7 @@ pub(super) fn case() -> impl Strategy<Value = Case> {
 /// Leaves of a case what a block can say, as its two sides say it.
 pub(super) fn as_blocks(case: &mut Case) {
     case.hunks.retain_mut(|hunk| {
-        let (old, new) = (hunk.old(), hunk.new());
+        let (old, new) = (hunk.old_lines(), hunk.new_lines());
         if old == new || old.iter().all(|line| line.trim().is_empty()) {
             return false;
         }
