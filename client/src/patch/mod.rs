@@ -88,7 +88,8 @@ pub fn detect(patch: &[u8]) -> Option<Format> {
         return Some(Format::Edits);
     }
     let starts = |line: &[u8], with: &[&[u8]]| with.iter().any(|with| line.starts_with(with));
-    patch.split(|byte| *byte == b'\n').find_map(|line| {
+    let mut lines = unmarked(patch).split(|byte| *byte == b'\n');
+    lines.find_map(|line| {
         if v4a::is_mark(line) {
             Some(Format::V4a)
         } else if blocks::is_mark(line) {
@@ -187,6 +188,7 @@ enum PatchEnd {
 
 impl<'p> Lines<'p> {
     fn new(patch: &'p [u8]) -> Self {
+        let patch = unmarked(patch);
         let (whole, end) = match patch.strip_suffix(b"\n") {
             Some(whole) => (whole, PatchEnd::Newline),
             None => (patch, PatchEnd::Open),
@@ -265,6 +267,11 @@ impl<'p> Lines<'p> {
         self.at += 1;
         Some((self.at, line))
     }
+}
+
+/// A patch without the byte order mark that some editors put before any text.
+fn unmarked(patch: &[u8]) -> &[u8] {
+    patch.strip_prefix(b"\xef\xbb\xbf").unwrap_or(patch)
 }
 
 /// A line of a patch, for a person, at most 40 characters of it.
