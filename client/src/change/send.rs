@@ -3,7 +3,7 @@
 use super::Changes;
 use super::pack::{self, Needed, Way};
 use super::pipe::{COMPOSE_OVERHEAD, Kept, Part, Pipe, overhead};
-use crate::error::{Error, ErrorCode};
+use crate::error::{Error, ErrorCode, Violation};
 use crate::label::Excerpt;
 use crate::session::Session;
 use crate::wire::match_reply;
