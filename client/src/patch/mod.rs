@@ -1,5 +1,5 @@
-//! Patch text into changes: the V4A envelope (`*** Begin Patch`), unified and git diffs, and
-//! SEARCH/REPLACE blocks. `docs/PATCHES.md` says what of each is taken and what is refused.
+//! Patch text into changes: the V4A envelope (`*** Begin Patch`), unified and git diffs,
+//! SEARCH/REPLACE blocks, and the arguments of editing tools as JSON. `docs/PATCHES.md` says what of each is taken and what is refused.
 //!
 //! The broker never sees a patch: what is read here is one change set, whose texts the gate looks
 //! for in the files. What a patch says of a place only narrows where: `@@` lines of V4A become
@@ -133,7 +133,8 @@ pub fn parse_any(patch: &[u8], root: Option<&Label>) -> Result<Changes, PatchErr
         PatchError::new(
             1,
             "this is no patch: begin with `*** Begin Patch`, with the `---` and `+++` lines of a \
-             unified diff, or with the name of a file and `<<<<<<< SEARCH` on the next line",
+             unified diff, with the name of a file and `<<<<<<< SEARCH` on the next line, or with the \
+             JSON of editing tools, `{\"path\": …}`",
         )
     })?;
     parse(patch, format, root)

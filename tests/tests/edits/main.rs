@@ -1,5 +1,6 @@
 //! Edits and patches, from the text a worker sends to the bytes on disk.
 
+mod anchors;
 mod bugs_a;
 mod bugs_b;
 mod bugs_c;
