@@ -8,6 +8,10 @@ use portcullis_fuzz::edits::{World, labels, lines, only_replace};
 use portcullis_gate::matching::{Edited, Edits, Miss, apply};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{Count, Lines};
+use std::fmt::Debug;
+use std::ops::Range;
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
 fuzz_target!(|input: &[u8]| {
     let Ok(world) = World::arbitrary(&mut Unstructured::new(input)) else {
@@ -32,7 +36,11 @@ fuzz_target!(|input: &[u8]| {
 });
 
 fn check(world: &World, edited: &Edited) {
-    let (old, new) = (lines(&world.file), lines(&edited.bytes));
+    // A byte order mark stays where it is, whatever the first line is.
+    let (old, new) = match [&world.file, &edited.bytes].map(|text| text.strip_prefix(BOM)) {
+        [Some(old), Some(new)] => (lines(old), lines(new)),
+        [_, _] => (lines(&world.file), lines(&edited.bytes)),
+    };
     let mut outside = [vec![true; old.len()], vec![true; new.len()]];
     let mut first = 1;
     for place in &edited.places {
@@ -41,7 +49,7 @@ fn check(world: &World, edited: &Edited) {
         assert!(place.old.first >= first, "not in order: {place:?}");
         first = place.old.first;
         for (told, outside) in [place.old, place.new].into_iter().zip(&mut outside) {
-            for line in within(told, outside.len()) {
+            for line in within(told, outside.len(), &(world, edited)) {
                 outside[line] = false;
             }
         }
@@ -64,12 +72,12 @@ fn check(world: &World, edited: &Edited) {
 }
 
 /// Lines from 0 that are told, all of which there are.
-fn within(told: Lines, count: usize) -> std::ops::Range<usize> {
+fn within(told: Lines, count: usize, of: &dyn Debug) -> Range<usize> {
     let number = |n: u64| usize::try_from(n).expect("a small number");
-    assert!(told.first >= 1, "{told:?}");
+    assert!(told.first >= 1, "{told:?} of {of:?}");
     let start = number(told.first - 1);
     let end = start + number(told.count);
-    assert!(end <= count, "{told:?} of {count}");
+    assert!(end <= count, "{told:?} of {count} lines of {of:?}");
     start..end
 }
 
@@ -86,7 +94,7 @@ fn check_miss(world: &World, miss: &Miss) {
     assert!(miss.note.len() <= 256, "{}", miss.note);
     assert!(!miss.note.chars().any(char::is_control), "{:?}", miss.note);
     if let Some(near) = miss.near {
-        within(near, lines(&world.file).len());
+        within(near, lines(&world.file).len(), world);
     }
 }
 

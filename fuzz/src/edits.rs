@@ -31,6 +31,7 @@ const LINES: [&[u8]; 16] = [
 const TERMINATORS: [&[u8]; 3] = [b"\n", b"\r\n", b""];
 
 /// A file and its edits.
+#[derive(Debug)]
 pub struct World {
     /// The file.
     pub file: Vec<u8>,
