@@ -4,4 +4,5 @@ pub mod authorities;
 pub mod edits;
 pub mod frames;
 pub mod patches;
+pub mod sets;
 pub mod words;
