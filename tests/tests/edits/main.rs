@@ -5,4 +5,5 @@ mod bugs_b;
 mod bugs_c;
 mod bugs_d;
 mod desk;
+mod differential;
 mod v4a_cases;

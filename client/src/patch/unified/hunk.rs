@@ -35,6 +35,8 @@ pub(super) enum Reach {
     Strict,
     /// Where `git apply --unidiff-zero` wants it: only what comes before line 1 has to be there.
     Zero,
+    /// At the first line.
+    Start,
     /// Both: there was nothing in the file.
     Empty,
 }
@@ -61,6 +63,14 @@ impl Hunk {
         self.texts.leading() + self.texts.trailing() > 0
     }
 
+    /// Whether it begins before or in the first line.
+    pub(super) fn is_from_the_first_line(&self) -> bool {
+        match self.at {
+            At::Line(line) => line <= 1,
+            At::After(_) => false,
+        }
+    }
+
     /// The lines of the file it says it is about; none where it only adds, or says nothing.
     pub(super) fn range(&self) -> Option<std::ops::Range<u64>> {
         match self.at {
@@ -82,6 +92,7 @@ impl Hunk {
             Reach::Empty => Edges::Both,
             Reach::Zero if begins == 0 => Edges::Start,
             Reach::Zero => Edges::Free,
+            Reach::Start => Edges::Start,
             Reach::Strict => match (begins <= 1, self.texts.trailing() == 0) {
                 (true, true) => Edges::Both,
                 (true, false) => Edges::Start,
