@@ -224,7 +224,7 @@ fn one(desk: &mut Desk, seed: u64, number: u64, tally: &mut Tally) {
         (None | Some(Wrong::Other(_)), Some(_)) => {}
         (Some(Wrong::Never(what)), _) | (Some(Wrong::Other(what)), None) => {
             tally.differences.push(format!(
-                "case {number}, {:?}, {:?}: {what}\ngit: {:?}\nours: {:?}, {:#?}\n{}\ntarget: {:#?}",
+                "case {number}, {:?}, {:?}: {what}\ngit: {:?}\nours: {:?}, {:?}\n{}\ntarget: {:?}",
                 case.style,
                 case.damage,
                 git.verdict,
@@ -279,7 +279,7 @@ fn judge(case: &Case, git: &Theirs, ours: &Ours) -> Option<Wrong> {
             never("it did not lead to the new tree")
         }
         (Verdict::Applied, Verdict::Applied) if ours.after.nodes != git.after.nodes => {
-            other(format!("another result than {:#?}", git.after))
+            other(format!("another result than {:?}", git.after))
         }
         (Verdict::Applied, Verdict::Refused(_)) => other("git refuses".to_owned()),
         (Verdict::Refused(_), Verdict::Applied) => other("git applies".to_owned()),

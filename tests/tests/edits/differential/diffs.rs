@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 pub(crate) enum Maker {
     /// `git diff --no-index`.
     Git(Renames),
-    /// `diff -ruN`.
+    /// `diff -rN -U`.
     Diff,
-    /// `diff -ruN` without the times, as a person or a model would write it.
+    /// `diff -rN -U` without the times, as a person or a model would write it.
     Hand,
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn difference(
             .args([&context, left, right])
             .output(),
         Maker::Diff | Maker::Hand => program("diff", scratch)
-            .args(["-ruN", "--text", &context, left, right])
+            .args(["-rN", "--text", &context, left, right])
             .output(),
     };
     let output = output.unwrap_or_else(|e| panic!("git and diff are needed: {e}"));
@@ -155,7 +155,7 @@ fn header(line: &[u8], style: Style, letters: [u8; 2]) -> Vec<u8> {
         let new = renamed(new, letters[1], style.prefix);
         return [b"diff --git ", &old[..], b" ", &new, b"\n"].concat();
     }
-    if rest(b"diff -ruN").is_some() && style.maker == Maker::Hand {
+    if rest(b"diff -rN").is_some() && style.maker == Maker::Hand {
         return Vec::new();
     }
     for (key, letter) in [(b"--- ", letters[0]), (b"+++ ", letters[1])] {

@@ -24,10 +24,19 @@ impl std::fmt::Debug for Node {
 }
 
 /// Files and links by their names, and directories that hold none.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub(crate) struct Tree {
     pub(crate) nodes: BTreeMap<Vec<u8>, Node>,
     pub(crate) empty: BTreeSet<Vec<u8>>,
+}
+
+impl std::fmt::Debug for Tree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (name, node) in &self.nodes {
+            write!(f, "{}: {node:?}; ", name.escape_ascii())?;
+        }
+        write!(f, "empty: {}", self.empty.len())
+    }
 }
 
 pub(crate) fn path(top: &Path, name: &[u8]) -> PathBuf {
