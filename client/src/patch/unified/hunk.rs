@@ -37,6 +37,8 @@ pub(super) enum Reach {
     Zero,
     /// At the first line.
     Start,
+    /// The same, and what only adds is all there is: nobody says that there was more.
+    Top,
     /// Both: there was nothing in the file.
     Empty,
 }
@@ -87,18 +89,15 @@ impl Hunk {
             At::Line(start) => start,
             At::After(_) => u64::MAX,
         };
+        // A line without a newline is the last of its file.
+        let ends = self.texts.ends_file();
         let edges = match reach {
             Reach::Free => Edges::Free,
             Reach::Empty => Edges::Both,
-            Reach::Zero if begins == 0 => Edges::Start,
-            Reach::Zero => Edges::Free,
-            Reach::Start => Edges::Start,
-            Reach::Strict => match (begins <= 1, self.texts.trailing() == 0) {
-                (true, true) => Edges::Both,
-                (true, false) => Edges::Start,
-                (false, true) => Edges::End,
-                (false, false) => Edges::Free,
-            },
+            Reach::Zero => edges(begins == 0, ends),
+            Reach::Start => edges(true, ends),
+            Reach::Top => edges(true, ends || self.texts.old_lines() == 0),
+            Reach::Strict => edges(begins <= 1, ends || self.texts.trailing() == 0),
         };
         let (line, after) = match self.at {
             At::Line(start) if self.texts.old_lines() == 0 => (Some(start.saturating_add(1)), None),
@@ -111,6 +110,16 @@ impl Hunk {
             edges,
             parts: self.texts.into_parts(),
         })
+    }
+}
+
+/// The ends of a file that are reached, as two answers say.
+const fn edges(start: bool, end: bool) -> Edges {
+    match (start, end) {
+        (true, true) => Edges::Both,
+        (true, false) => Edges::Start,
+        (false, true) => Edges::End,
+        (false, false) => Edges::Free,
     }
 }
 

@@ -212,17 +212,18 @@ impl Section {
         if self.hunks.is_empty() {
             return Err(self.refused("there is no hunk after the `---` and `+++` lines"));
         }
-        let mut names = (old.name, new.name);
+        let (mut left, mut right) = self.bare(old.name, new.name);
         if let [hunk] = self.hunks.as_slice() {
-            // What is written for a file that is not there, unless its text says that it is.
+            // What is written for a file that is not there, unless its text says that it is. Its
+            // name is there all the same.
             if times == [Time::Epoch, Time::Exact] && hunk.old().is_empty() {
-                names.0 = Name::Nothing;
+                left = Name::Nothing;
             }
             if times == [Time::Exact, Time::Epoch] && hunk.new_text().is_empty() {
-                names.1 = Name::Nothing;
+                right = Name::Nothing;
             }
         }
-        self.texts = Some(self.bare(names.0, names.1));
+        self.texts = Some((left, right));
         Ok(self)
     }
 
@@ -448,7 +449,8 @@ impl Section {
             (Origin::Hand, _, _) => (Tiers::DEFAULT, Reach::Free),
             (Origin::Program, _, Stated::WasEmpty) => (Tiers::EXACT, Reach::Empty),
             (Origin::Program, Shown::Never, _) => (Tiers::EXACT, Reach::Zero),
-            (Origin::Program, Shown::Unclear, _) => (Tiers::EXACT, Reach::Start),
+            (Origin::Program, Shown::Unclear, Stated::Nothing) => (Tiers::EXACT, Reach::Top),
+            (Origin::Program, Shown::Unclear, Stated::Differs) => (Tiers::EXACT, Reach::Start),
             (Origin::Program, Shown::Some, _) => (Tiers::EXACT, Reach::Strict),
         };
         let edits = self.hunks.into_iter().map(|hunk| hunk.edit(reach));

@@ -45,25 +45,25 @@ pub(crate) enum Damage {
 }
 
 const ALL: [(Damage, usize); 19] = [
-    (Damage::None, 365),
+    (Damage::None, 380),
     (Damage::Drift, 110),
     (Damage::Longer, 40),
     (Damage::LineChanged, 70),
     (Damage::LineGone, 40),
     (Damage::Applied, 40),
-    (Damage::Counts, 40),
+    (Damage::Counts, 28),
     (Damage::LessContext, 40),
     (Damage::HunkTwice, 30),
     (Damage::HunksSwapped, 20),
     (Damage::Missing, 30),
     (Damage::Existing, 30),
     (Damage::Mode, 30),
-    (Damage::Truncated, 15),
+    (Damage::Truncated, 12),
     (Damage::PatchCrlf, 25),
     (Damage::TreeCrlf, 25),
     (Damage::BothCrlf, 25),
     (Damage::Garbage, 23),
-    (Damage::Linked, 2),
+    (Damage::Linked, 1),
 ];
 
 impl Damage {

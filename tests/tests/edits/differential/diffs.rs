@@ -49,10 +49,11 @@ impl Style {
         let maker = match random.below(1000) {
             0..500 => Maker::Git(Renames::No),
             500..750 => Maker::Git(Renames::Found),
-            750..993 => Maker::Diff,
+            750..997 => Maker::Diff,
             _ => Maker::Hand,
         };
-        let prefix = if random.in_thousand(150) {
+        // Without letters a name alone does not say whether it begins with one.
+        let prefix = if maker != Maker::Hand && random.in_thousand(150) {
             Prefix::None
         } else {
             Prefix::Letters

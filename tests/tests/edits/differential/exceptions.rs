@@ -26,8 +26,12 @@ pub(crate) enum Exception {
     NoContext,
     /// Lines that only come are to come behind the end of the file: git puts them at the end.
     PastTheEnd,
-    /// The context ends the file without a newline, where the file goes on now: git joins two lines.
+    /// A line of the hunk has no newline, as only the last of a file has, and the file goes on: git
+    /// joins two lines.
     Joined,
+    /// The time of a file that is not there ends in a carriage return: git does not know it, and
+    /// leaves an empty file.
+    TimeWithReturn,
     /// Hunks that only add and show no context, in another order: git counts lines as if the order
     /// were right.
     Swapped,
@@ -47,15 +51,17 @@ impl Exception {
         if case.damage == Damage::Truncated && is_cut_in_header(&case.patch) {
             return Some(Self::CutHeader);
         }
-        if hunks.iter().any(|hunk| hunk.goes_on) {
-            return Some(Self::MoreThanCounted);
+        let epoch = b"+0000\r\n@@ -";
+        if case.style.maker == Maker::Diff
+            && case.patch.windows(epoch.len()).any(|part| part == epoch)
+        {
+            let gone = b"1970-01-01 00:00:00.000000000 +0000\r\n@@ -";
+            if case.patch.windows(gone.len()).any(|part| part == gone) {
+                return Some(Self::TimeWithReturn);
+            }
         }
         let at_top = hunks.iter().all(|hunk| hunk.old_start <= 1);
-        if zero
-            && at_top
-            && !hunks.is_empty()
-            && matches!(case.damage, Damage::Drift | Damage::Longer)
-        {
+        if zero && at_top && hunks.iter().any(|hunk| hunk.is_unclear(case)) {
             return Some(Self::NoContext);
         }
         let moved = matches!(case.damage, Damage::HunksSwapped | Damage::HunkTwice);
@@ -72,6 +78,8 @@ struct Hunk {
     leading: usize,
     trailing: usize,
     goes_on: bool,
+    /// Whether a line of it has no newline.
+    ends_file: bool,
 }
 
 impl Hunk {
@@ -79,33 +87,66 @@ impl Hunk {
         self.leading + self.trailing > 0
     }
 
+    /// Whether `git apply` says one thing of it and `git apply --unidiff-zero` another.
+    fn is_unclear(&self, case: &Case) -> bool {
+        let Some(file) = self.name.as_ref().and_then(|name| case.target.file(name)) else {
+            return false;
+        };
+        let old = self.old.concat();
+        let starts = file.starts_with(&old);
+        if case.style.context > 0 {
+            starts && old.len() < file.len()
+        } else if old.is_empty() {
+            case.style.maker == Maker::Diff && !file.is_empty()
+        } else {
+            !starts && self.found(&lines(file), true) > 0
+        }
+    }
+
+    /// Whether the block is at this line, counted from 0, as `git apply` wants it there.
+    fn fits(&self, file: &[&[u8]], at: usize, zero: bool) -> bool {
+        let block = file.get(at..at + self.old.len());
+        block.is_some_and(|block| block.iter().zip(&self.old).all(|(a, b)| *a == b.as_slice()))
+            && (zero || self.old_start > 1 || at == 0)
+            && (zero || self.trailing > 0 || at + self.old.len() == file.len())
+    }
+
+    fn found(&self, file: &[&[u8]], zero: bool) -> usize {
+        (0..file.len())
+            .filter(|at| self.fits(file, *at, zero))
+            .count()
+    }
+
+    /// Whether it would be in the middle of a file that it says it ends.
+    fn joins(&self, file: &[&[u8]], zero: bool) -> bool {
+        if !self.ends_file || !zero && self.trailing == 0 {
+            return false;
+        }
+        let old = self.old.concat();
+        (0..file.len()).any(|at| {
+            let rest = file[at..].concat();
+            rest.starts_with(&old) && rest.len() > old.len()
+        })
+    }
+
     fn exception(&self, case: &Case, moved: bool) -> Option<Exception> {
-        let file = case.target.file(self.name.as_ref()?)?;
-        let file = lines(file);
+        let file = lines(case.target.file(self.name.as_ref()?)?);
+        let zero = case.style.context == 0;
+        if self.joins(&file, zero) {
+            return Some(Exception::Joined);
+        }
         if self.old.is_empty() {
-            if case.style.context == 0 && moved {
+            if zero && moved {
                 return Some(Exception::Swapped);
             }
             return (self.old_start > file.len()).then_some(Exception::PastTheEnd);
         }
-        let last = self.old.last().unwrap();
-        if !last.ends_with(b"\n") && self.trailing > 0 {
-            let old = self.old.concat();
-            let whole = file.concat();
-            if !whole.ends_with(&old) {
-                return Some(Exception::Joined);
-            }
+        let found = self.found(&file, zero);
+        if self.goes_on && found > 0 {
+            return Some(Exception::MoreThanCounted);
         }
-        let zero = case.style.context == 0;
-        let count = file.len();
-        let fits = |at: usize| {
-            let block = file.get(at..at + self.old.len());
-            block.is_some_and(|block| block.iter().zip(&self.old).all(|(a, b)| *a == b.as_slice()))
-                && (zero || self.old_start > 1 || at == 0)
-                && (zero || self.trailing > 0 || at + self.old.len() == count)
-        };
-        let found = (0..count).filter(|at| fits(*at)).count();
-        let stated = self.old_start.checked_sub(1).is_some_and(fits);
+        let stated = self.old_start.checked_sub(1);
+        let stated = stated.is_some_and(|at| self.fits(&file, at, zero));
         (found > 1 && (moved || !stated)).then_some(Exception::Ambiguous)
     }
 }
@@ -137,6 +178,7 @@ fn hunks(case: &Case) -> Vec<Hunk> {
             leading: 0,
             trailing: 0,
             goes_on,
+            ends_file: all.iter().any(|line| line.starts_with(b"\\")),
         };
         let mut changed = false;
         for (n, line) in all.iter().enumerate().skip(1) {

@@ -132,7 +132,11 @@ pub(super) enum Says {
 
 /// An old tree and a new one.
 pub(super) fn two(random: &mut Random, says: Says) -> (Tree, Tree) {
-    let variety = *random.pick(&[Variety::Few, Variety::Some, Variety::Many, Variety::Many]);
+    let variety = match random.below(8) {
+        0 => Variety::Few,
+        1..=2 => Variety::Some,
+        _ => Variety::Many,
+    };
     let crlf = *random.pick(&[0, 0, 0, 0, 1000, 300]);
     let (mut old, mut new) = (Tree::default(), Tree::default());
     let mut free: Vec<&[u8]> = NAMES.to_vec();
