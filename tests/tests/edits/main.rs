@@ -7,4 +7,5 @@ mod bugs_c;
 mod bugs_d;
 mod desk;
 mod reference;
+mod differential;
 mod v4a_cases;
