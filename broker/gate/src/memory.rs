@@ -291,7 +291,9 @@ impl Kept {
         let was = moved
             .clone()
             .find(|was| was.stamp.is_some_and(|s| s.object() == stamp.object()))
-            .or(file(&one.before));
+            // What came by a move and is no object that was moved was edited on the way: what had
+            // the name before says nothing of it.
+            .or_else(|| file(&one.before).filter(|_| one.verb != Verb::Move));
         let known = was.and_then(|was| self.known(was));
         let same = was.is_some_and(|was| was.digest == after.digest && was.size == after.size);
         let seen = match (one.verb, known) {

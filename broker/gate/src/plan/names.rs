@@ -57,7 +57,8 @@ impl<'a> Planner<'a> {
         }
         if place.path == source.path {
             // To itself: nothing of its own.
-            self.idle.get_or_insert(self.idle(towards, from, order.onto));
+            self.idle
+                .get_or_insert(self.idle(towards, from, order.onto));
             return Ok(());
         }
         if place.path.below(&source.path).is_some() {

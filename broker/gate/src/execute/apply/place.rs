@@ -36,7 +36,7 @@ pub(super) fn make(
         after,
     };
     match act {
-        Act::Make { at, new, temporary } => making.new(*at, new, *temporary),
+        Act::Make { at, new, temporary } => making.make(*at, new, *temporary),
         Act::Replace {
             at,
             gone,
@@ -118,7 +118,7 @@ impl Making<'_> {
     }
 
     /// Something new gets a name.
-    fn new(&mut self, n: Which, new: &New, temporary: Temporary) -> Result<Made, Failure> {
+    fn make(&mut self, n: Which, new: &New, temporary: Temporary) -> Result<Made, Failure> {
         let at = self.name(n)?;
         match new {
             New::File(content) => {
