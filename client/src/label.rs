@@ -33,8 +33,9 @@ impl<'t> Labelled<'t> {
 }
 
 fn body(line: &[u8]) -> &[u8] {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    line.strip_suffix(b"\r").unwrap_or(line)
+    line.strip_suffix(b"\r\n")
+        .or_else(|| line.strip_suffix(b"\n"))
+        .unwrap_or(line)
 }
 
 /// Whole lines that follow one another, the first of them line `first` of the file.
@@ -59,12 +60,14 @@ pub fn shown<'t>(lines: impl IntoIterator<Item = Labelled<'t>>) -> Vec<u8> {
     })
 }
 
-/// The first line of a text, from 1, that begins with a label and a bar: it was copied from what
-/// was shown, labels and all.
+/// The first line of a text, from 1, that begins with a label and a bar (or a blank, which some
+/// write instead): it was copied from what was shown, labels and all.
 pub fn copied(text: &[u8]) -> Option<usize> {
     text.split(|byte| *byte == b'\n')
         .position(|line| {
-            let bar = line.iter().position(|byte| *byte == BAR);
+            let bar = line
+                .iter()
+                .position(|byte| [BAR, b' ', b'\t'].contains(byte));
             let label = bar.and_then(|bar| line.get(..bar));
             label.is_some_and(|label| {
                 std::str::from_utf8(label).is_ok_and(|label| label.parse::<Anchor>().is_ok())
@@ -225,15 +228,15 @@ mod tests {
 
     #[test]
     fn terminators_are_shown_and_no_part_of_what_a_label_is_made_of() {
-        let lf = excerpt(b"a\nb\r\nc\rd\ne");
+        let lf = excerpt(b"a\nb\r\nc\rd\ne\r");
         let lines = lf.lines();
         let bodies: Vec<&[u8]> = lines.iter().map(|one| one.body()).collect();
-        assert_eq!(bodies, [&b"a"[..], b"b", b"c\rd", b"e"]);
+        assert_eq!(bodies, [&b"a"[..], b"b", b"c\rd", b"e\r"]);
         assert_eq!(
             lines.iter().map(|one| one.label.line).collect::<Vec<_>>(),
             [9, 10, 11, 12]
         );
-        let crlf = excerpt(b"a\r\nb\nc\rd\r\ne\n");
+        let crlf = excerpt(b"a\r\nb\nc\rd\r\ne\r\r\n");
         let same = crlf
             .lines()
             .iter()
@@ -244,7 +247,10 @@ mod tests {
             panic!("{lines:?}");
         };
         let text = shown(lf.lines());
-        let (first, last) = (format!("{}|a\n", first.label), format!("{}|e", last.label));
+        let (first, last) = (
+            format!("{}|a\n", first.label),
+            format!("{}|e\r", last.label),
+        );
         assert!(text.starts_with(first.as_bytes()) && text.ends_with(last.as_bytes()));
     }
 
@@ -252,6 +258,7 @@ mod tests {
     fn a_copied_label_is_found_on_any_line_and_nothing_else_is_one() {
         assert_eq!(copied(b"12:k3f9q|x\n"), Some(1));
         assert_eq!(copied(b"a\n\n7:00000|"), Some(3));
+        assert_eq!(copied(b"a\n7:00000 x"), Some(2));
         for text in [
             &b""[..],
             b"a | b",

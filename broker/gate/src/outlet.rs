@@ -1,12 +1,11 @@
 //! encode: where the answer to one request goes.
 
 use crate::counters::Counters;
-use crate::refused::{Refused, Shown};
-use portcullis_protocol::bounded::Few;
-use portcullis_protocol::frame::RequestId;
-use portcullis_protocol::ledger::{Finish, ReceiptId};
+use crate::refused::Refused;
+use portcullis_protocol::frame::{self, RequestId};
+use portcullis_protocol::limits::{CONTENT_BYTES_MAX, FRAME_BYTES_MAX};
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Changed, Conflicted, More, Reply};
+use portcullis_protocol::session::{Changed, Conflicted, More, Planned, Reply};
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,30 +97,45 @@ impl Outlet {
         }
     }
 
-    /// Sends the end of an effect, with its receipt.
-    pub(crate) fn changed(
-        &mut self,
-        receipt: ReceiptId,
-        finish: Finish,
-        shown: Option<Box<Shown>>,
-    ) -> Result<(), Gone> {
-        if let Some(refusal) = &finish.refusal {
+    /// Sends the end of an effect, with its receipt, and what is behind it. What of a difference
+    /// does not fit is counted; a region always fits.
+    pub(crate) fn changed(&mut self, changed: &Changed, behind: &[u8]) -> Result<(), Gone> {
+        if let Some(refusal) = &changed.refusal {
             self.counters.refusal(refusal);
         }
-        let changed = Changed {
-            receipt,
-            outcome: finish.outcome,
-            guarantee: finish.guarantee,
-            touched: finish.touched,
-            refusal: finish.refusal,
-            left: finish.left,
-            matched: Few::default(),
-            matched_cut: 0,
-            diff_cut: finish.diff_cut,
-            region: shown.as_ref().map(|shown| shown.region),
+        let reply = |cut: u64| {
+            let diff_cut = changed.diff_cut.saturating_add(cut);
+            Reply::Changed(Changed {
+                diff_cut,
+                ..changed.clone()
+            })
         };
-        let content = shown.map(|shown| shown.bytes).unwrap_or_default();
-        self.send(&Reply::Changed(changed), &content)
+        self.send_cut(reply, behind)
+    }
+
+    /// Sends what a change set would do, and as much of its difference as fits.
+    pub(crate) fn planned(&mut self, planned: &Planned, diff: &[u8]) -> Result<(), Gone> {
+        let reply = |cut: u64| {
+            let diff_cut = planned.diff_cut.saturating_add(cut);
+            Reply::Planned(Planned {
+                diff_cut,
+                ..planned.clone()
+            })
+        };
+        self.send_cut(reply, diff)
+    }
+
+    /// Sends a reply with as much behind it as its frame takes; it is told how many bytes are cut.
+    fn send_cut(&mut self, reply: impl Fn(u64) -> Reply, behind: &[u8]) -> Result<(), Gone> {
+        // No other number has a longer encoding. A reply that does not fit at all is met by `send`.
+        let longest = frame::encode(self.id, &reply(u64::MAX), 0, &mut self.scratch);
+        let room = match longest {
+            Ok(()) => FRAME_BYTES_MAX.saturating_sub(self.scratch.len()),
+            Err(_) => 0,
+        };
+        let most = room.min(CONTENT_BYTES_MAX).min(behind.len());
+        let (fits, cut) = behind.split_at(most);
+        self.send(&reply(u64::try_from(cut.len()).unwrap_or(u64::MAX)), fits)
     }
 
     /// Ends the request with a refusal, and what the object in the way has become.

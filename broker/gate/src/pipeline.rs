@@ -17,14 +17,17 @@ use crate::confirm::{Confirmed, Unconfirmed, confirm};
 use crate::execute::{self, Ended};
 use crate::ledger::{Begun, Broken, Ledger};
 use crate::outlet::{Gone, Outlet};
-use crate::plan::{Order, Plan, plan};
-use crate::refused::Refused;
+use crate::plan::{Matches, Order, Plan, plan};
+use crate::refused::{Refused, Shown};
 use crate::resolve::{Known, Missing, find, resolve};
 use crate::session::Session;
 use crate::suggest::suggest;
 use crate::uploads::{Uploads, taken_by};
+use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Deed, Links, Read, Reply, Request, Selector, Upload, Uploaded};
+use portcullis_protocol::session::{
+    Changed, Deed, Links, Read, Reply, Request, Selector, Upload, Uploaded,
+};
 use portcullis_protocol::verb::Verb;
 
 /// Answers one decoded request. Hello, ping and cancel belong to the conversation and are
@@ -142,6 +145,7 @@ pub(crate) fn change(
         let Ended {
             finish,
             diff,
+            matches,
             shown,
         } = ended;
         let receipt = ledger
@@ -151,7 +155,9 @@ pub(crate) fn change(
             .memory
             .changed(finish.outcome, finish.touched.as_slice());
         if !(moved && tries < TRIES_MAX) {
-            return outlet.changed(receipt, finish, shown).map(|()| Used::Yes);
+            let changed = changed((receipt, finish), matches, shown.as_deref());
+            let behind = shown.as_ref().map_or(diff.bytes(), |shown| &shown.bytes);
+            return outlet.changed(&changed, behind).map(|()| Used::Yes);
         }
     }
 }
@@ -192,9 +198,30 @@ fn confirmed(
     }
 }
 
+/// What is told of an effect that ended.
+fn changed(
+    (receipt, finish): (ReceiptId, Finish),
+    matches: Matches,
+    shown: Option<&Shown>,
+) -> Changed {
+    let (matched, matched_cut) = matches.into_parts();
+    Changed {
+        receipt,
+        outcome: finish.outcome,
+        guarantee: finish.guarantee,
+        touched: finish.touched,
+        refusal: finish.refusal,
+        left: finish.left,
+        matched,
+        matched_cut,
+        diff_cut: finish.diff_cut,
+        region: shown.map(|shown| shown.region),
+    }
+}
+
 fn dry_run(plan: &Plan, outlet: &mut Outlet) -> Result<(), Gone> {
     match plan.planned() {
-        Ok(planned) => outlet.send(&Reply::Planned(planned), plan.diff.bytes()),
+        Ok(planned) => outlet.planned(&planned, plan.diff.bytes()),
         Err(refusal) => outlet.refuse(&refusal),
     }
 }

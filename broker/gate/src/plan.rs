@@ -8,18 +8,21 @@ mod check;
 mod compile;
 mod content;
 mod diff;
-mod edit;
 mod expect;
 mod file;
+mod matches;
+pub mod matching;
 mod names;
 mod net;
 mod overlay;
+mod region;
 mod target;
 mod tree;
 
 pub(crate) use act::{Act, At, Bound, Fate, New, Stands, Which, Within};
 pub(crate) use content::{Content, Later, Source, Staged, Unstaged, copied, has_only, stage};
 pub(crate) use diff::Diff;
+pub(crate) use matches::Matches;
 pub(crate) use tree::judge_tree;
 
 use crate::refused::Refused;
@@ -35,6 +38,7 @@ use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Change, ChangeSet, Planned, Touched};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Digest, ObjectId};
+use region::{InTheWay, with_region};
 use target::Planner;
 
 /// Holding one means: every change of a set is allowed on its object, as the changes before it
@@ -48,6 +52,7 @@ pub(crate) struct Plan {
     pub(crate) acts: Vec<Act>,
     pub(crate) tree: TreeLock,
     pub(crate) diff: Diff,
+    pub(crate) matches: Matches,
     request: Digest,
 }
 
@@ -94,10 +99,11 @@ impl Plan {
 
     /// What a dry run answers.
     pub(crate) fn planned(&self) -> Result<Planned, Refusal> {
+        let (matched, matched_cut) = self.matches.clone().into_parts();
         Ok(Planned {
             touched: Few::new(self.touched().cloned().collect()).map_err(|_| too_large())?,
-            matched: Few::default(),
-            matched_cut: 0,
+            matched,
+            matched_cut,
             diff_cut: self.diff.cut(),
         })
     }
@@ -151,16 +157,30 @@ pub(crate) fn plan(
         return Err(Refusal::new(Code::OutOfRange).noting("no change").into());
     }
     let mut planner = Planner::new(session, uploads, content);
-    for change in changes {
-        planner.change(change)?;
+    for (n, change) in changes.iter().enumerate() {
+        planner.change(n, change).map_err(|refusal| {
+            let near = planner.near;
+            let of = InTheWay {
+                change,
+                content,
+                near,
+            };
+            with_region(session, refusal, of)
+        })?;
     }
-    let Net { names, acts, diff } = planner.finish()?;
+    let Net {
+        names,
+        acts,
+        diff,
+        matches,
+    } = planner.finish()?;
     Ok(Plan {
         tree: tree_lock(&names, &acts),
         request: request_digest(changes, content),
         names,
         acts,
         diff,
+        matches,
     })
 }
 

@@ -37,6 +37,15 @@ pub(crate) enum Way {
     Composed { bytes: Vec<u8>, ask: ChangeComposed },
 }
 
+impl Way {
+    pub(crate) const fn is_composed(&self) -> bool {
+        match self {
+            Self::OneFrame { .. } => false,
+            Self::Composed { .. } => true,
+        }
+    }
+}
+
 /// Content that has to be uploaded first.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Needed<'c> {

@@ -47,7 +47,7 @@ impl Session {
     /// ([`Error::region`]); one that is `Unknown` (the connection ended before the answer, or the
     /// effect is uncertain) leaves a doubt that the log of the broker settles.
     pub fn change(&mut self, changes: &Changes) -> Result<Made, Error> {
-        let (sent, uploads) = self.send_set(changes, Deed::Commit)?;
+        let (sent, before) = self.send_set(changes, Deed::Commit)?;
         let answered = match self.wire.answer(&mut self.buffer, sent) {
             Ok((reply, content)) => {
                 let behind = content.to_vec();
@@ -58,14 +58,14 @@ impl Session {
         };
         let ended = answered.and_then(|(changed, behind)| judged(changed, behind));
         if ended.is_err() {
-            self.drop_all(&uploads);
+            self.forget(before);
         }
         ended
     }
 
     /// Works out what the changes would do, and changes nothing.
     pub fn plan(&mut self, changes: &Changes) -> Result<Plan, Error> {
-        let (sent, uploads) = self.send_set(changes, Deed::DryRun)?;
+        let (sent, before) = self.send_set(changes, Deed::DryRun)?;
         let plan = match self.wire.answer(&mut self.buffer, sent) {
             Ok((reply, content)) => {
                 let diff = content.to_vec();
@@ -73,7 +73,7 @@ impl Session {
             }
             Err(error) => Err(error),
         };
-        self.drop_all(&uploads);
+        self.forget(before);
         plan
     }
 
@@ -105,14 +105,13 @@ impl Session {
     }
 
     /// Uploads and composes what has to be, and sends the change set.
-    fn send_set(
-        &mut self,
-        changes: &Changes,
-        deed: Deed,
-    ) -> Result<(RequestId, Vec<UploadId>), Error> {
+    fn send_set(&mut self, changes: &Changes, deed: Deed) -> Result<(RequestId, Before), Error> {
         let limits = self.limits()?;
         let packed = pack::pack(changes, deed, &limits, &mut || self.fresh_upload())?;
-        let uploads: Vec<UploadId> = packed.uploads.iter().map(|one| one.upload).collect();
+        let before = Before {
+            uploads: packed.uploads.iter().map(|one| one.upload).collect(),
+            composed: packed.way.is_composed(),
+        };
         let sent = self
             .upload_all(&packed.uploads, limits)
             .and_then(|()| match packed.way {
@@ -123,9 +122,9 @@ impl Session {
                 }
             });
         match sent {
-            Ok(id) => Ok((id, uploads)),
+            Ok(id) => Ok((id, before)),
             Err(error) => {
-                self.drop_all(&uploads);
+                self.forget(before);
                 Err(error)
             }
         }
@@ -226,6 +225,19 @@ impl Session {
         ended
     }
 
+    /// Gives back what was sent before a change set that did not use it up: an effect that was
+    /// begun has used what was composed.
+    fn forget(&mut self, before: Before) {
+        self.drop_all(&before.uploads);
+        if before.composed && !self.wire.is_over() {
+            // An empty first part. An error has ended the connection, and what was composed with it.
+            let id = self.ask(&Request::Compose(Compose { offset: 0 }), &[]);
+            if let Ok(id) = id {
+                self.wire.answer(&mut self.buffer, id).ok();
+            }
+        }
+    }
+
     /// Drops what is left of these uploads. One that is gone already is as wanted, and a
     /// connection that is over has dropped them all.
     fn drop_all(&mut self, uploads: &[UploadId]) {
@@ -243,6 +255,13 @@ impl Session {
         self.last_upload = self.last_upload.wrapping_add(1);
         UploadId(self.last_upload)
     }
+}
+
+/// What was sent before a change set.
+struct Before {
+    uploads: Vec<UploadId>,
+    /// Whether the set itself was composed.
+    composed: bool,
 }
 
 /// What the loss of an answer means for a change. A refusal is an answer.

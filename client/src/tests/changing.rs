@@ -459,16 +459,49 @@ fn texts_of_edits_over_a_frame_are_composed_and_a_refused_part_sends_no_change()
         assert!(one.old.of(&content).unwrap().iter().all(|b| *b == b'x'));
         assert!(one.new.of(&content).unwrap().iter().all(|b| *b == b'y'));
         gate.send(id, &Reply::Changed(changed(Outcome::Done, None)), &[]);
-        while let Some((id, request, _)) = gate.try_next() {
-            assert!(matches!(request, Request::Compose(_)), "{request:?}");
-            gate.send(id, &Reply::Refused(Refusal::new(Code::OutOfBudget)), &[]);
+        while let Some((id, request, part)) = gate.try_next() {
+            let Request::Compose(ask) = request else {
+                panic!("{request:?}");
+            };
+            let reply = match (ask.offset, part.len()) {
+                (0, 0) => Reply::Composed(Composed { bytes: 0 }),
+                (_, _) => Reply::Refused(Refusal::new(Code::OutOfBudget)),
+            };
+            gate.send(id, &reply, &[]);
+            if part.is_empty() {
+                return;
+            }
         }
+        panic!("what was composed was not given back");
     });
     session.change(&changes).unwrap();
     let error = session.change(&changes).unwrap_err();
     assert_eq!(error.code_name(), "out_of_budget");
     assert_eq!(error.changed(), Known::Unchanged);
-    drop(session);
+    gate.join().unwrap();
+}
+
+#[test]
+fn what_was_composed_and_not_used_is_given_back() {
+    let edit = change::replace(name("a"), vec![b'x'; 100_000], "");
+    let changes = Changes::new().with(edit);
+    let (mut session, gate) = session(|gate| {
+        for deed in [Deed::DryRun, Deed::Commit] {
+            let first = gate.next();
+            let (id, set, ..) = composed(gate, first);
+            assert_eq!(set.deed, deed);
+            gate.send(id, &Reply::Refused(Refusal::new(Code::NotFound)), &[]);
+            let (id, request, part) = gate.next();
+            assert!(matches!(request, Request::Compose(ask) if ask.offset == 0));
+            assert!(part.is_empty());
+            gate.send(id, &Reply::Composed(Composed { bytes: 0 }), &[]);
+        }
+    });
+    assert_eq!(session.plan(&changes).unwrap_err().code_name(), "not_found");
+    assert_eq!(
+        session.change(&changes).unwrap_err().code_name(),
+        "not_found"
+    );
     gate.join().unwrap();
 }
 

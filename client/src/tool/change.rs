@@ -180,7 +180,7 @@ impl Job<'_> {
         match deed {
             Deed::Commit => {
                 let made = patiently(|| self.session.change(changes))?;
-                Ok(Ended::Made(made))
+                Ok(Ended::Made(Box::new(made)))
             }
             Deed::DryRun => {
                 let plan = patiently(|| self.session.plan(changes))?;
@@ -341,7 +341,7 @@ impl Job<'_> {
 
 /// How a change ended well.
 enum Ended {
-    Made(Made),
+    Made(Box<Made>),
     Planned(Plan),
 }
 

@@ -27,12 +27,6 @@ pub(super) fn edit(args: &EditArgs, place: &Place) -> Result<Edit, Error> {
 
 fn one(Pair { target, new }: &Pair, args: &EditArgs) -> Result<TextEdit, Error> {
     let new = text(new)?;
-    if let Some(line) = label::copied(&new) {
-        return Err(Error::invalid(format_args!(
-            "line {line} of a new text begins with the label of a line: give the text alone, \
-             without labels"
-        )));
-    }
     Ok(match target {
         Target::Old(old) => {
             let old = text(old)?;
@@ -42,6 +36,11 @@ fn one(Pair { target, new }: &Pair, args: &EditArgs) -> Result<TextEdit, Error> 
                      `write`",
                 ));
             }
+            // Where labels stand in the file itself they may be edited.
+            let new = match label::copied(&old) {
+                Some(_) => new,
+                None => unlabelled(new)?,
+            };
             TextEdit::Replace(Replace {
                 old,
                 new,
@@ -51,23 +50,34 @@ fn one(Pair { target, new }: &Pair, args: &EditArgs) -> Result<TextEdit, Error> 
         Target::Lines(first, last) => TextEdit::Anchored {
             first: *first,
             last: *last,
-            deed: AnchoredDeed::Replace(new),
+            deed: AnchoredDeed::Replace(unlabelled(new)?),
         },
         Target::Before(line) => TextEdit::Anchored {
             first: *line,
             last: *line,
-            deed: AnchoredDeed::Before(something(new)?),
+            deed: AnchoredDeed::Before(something(unlabelled(new)?)?),
         },
         Target::After(line) => TextEdit::Anchored {
             first: *line,
             last: *line,
-            deed: AnchoredDeed::After(something(new)?),
+            deed: AnchoredDeed::After(something(unlabelled(new)?)?),
         },
         Target::AfterLine(line) => TextEdit::Insert {
             line: *line,
             text: ended(something(new)?),
         },
     })
+}
+
+/// A new text that was not copied with its labels: they would become part of the file.
+fn unlabelled(text: Vec<u8>) -> Result<Vec<u8>, Error> {
+    match label::copied(&text) {
+        None => Ok(text),
+        Some(line) => Err(Error::invalid(format_args!(
+            "line {line} of a new text begins with the label of a line: give the text alone, \
+             without labels (a text that only looks so goes in by --insert-after)"
+        ))),
+    }
 }
 
 /// New lines that are not none.

@@ -8,7 +8,7 @@ mod undo;
 use crate::confirm::{Confirmed, weaker};
 use crate::errors::code_of;
 use crate::ledger::{Begun, Ledger};
-use crate::plan::{At, Bound, Diff, Outline, Plan, SharedDirectory, Within};
+use crate::plan::{At, Bound, Diff, Matches, Outline, Plan, SharedDirectory, Within};
 use crate::refused::{Refused, Shown};
 use crate::resolve::look_again;
 use crate::session::Session;
@@ -145,6 +145,7 @@ impl Failure {
 pub(crate) struct Ended {
     pub(crate) finish: Finish,
     pub(crate) diff: Diff,
+    pub(crate) matches: Matches,
     /// What the object in the way has become.
     pub(crate) shown: Option<Box<Shown>>,
 }
@@ -179,6 +180,7 @@ impl Ended {
         Self {
             finish,
             diff,
+            matches: Matches::default(),
             shown: None,
         }
     }
@@ -190,6 +192,11 @@ impl Ended {
 
     fn leaving(mut self, names: u32) -> Self {
         self.finish.left = names;
+        self
+    }
+
+    fn matching(mut self, matches: Matches) -> Self {
+        self.matches = matches;
         self
     }
 
@@ -267,7 +274,9 @@ pub(crate) fn apply(
             .because(refusal)
             .leaving(left.names);
     }
-    Ended::new(Outcome::Done, guarantee, touched, plan.diff).leaving(left.names)
+    Ended::new(Outcome::Done, guarantee, touched, plan.diff)
+        .leaving(left.names)
+        .matching(plan.matches)
 }
 
 /// Takes everything back, last act first.

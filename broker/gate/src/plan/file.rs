@@ -3,16 +3,18 @@
 use super::act::{Which, Within};
 use super::check::{check_mode, check_replaceable};
 use super::content::{self, Content, Source, Staged};
-use super::edit;
 use super::expect::Need;
+use super::matching::{self, Edits};
 use super::overlay::{Basis, Thing};
 use super::target::{Asked, Planner, missing};
 use crate::resolve::{Held, Missing};
 use crate::uploads::Dresses;
+use portcullis_protocol::anchor::Labels;
 use portcullis_protocol::limits::EDIT_BYTES_MAX;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{self, EditFile, Expect, Links, UploadId, WriteFile};
+use portcullis_protocol::session::{self, EditFile, Expect, Links, Matched, UploadId, WriteFile};
 use portcullis_protocol::verb::Verb;
+use portcullis_protocol::view::ObjectId;
 use std::rc::Rc;
 
 /// What a new file looks like in all but content: the permission bits that were said, and the file
@@ -129,14 +131,31 @@ impl<'a> Planner<'a> {
         let held = self.overlay.held_now(n).map(Rc::clone);
         check_replaceable(asked, kind, held.as_deref())?;
         let old = self.editable(asked, n, order.expect)?;
-        let new = edit::apply(&old, order.edits.as_slice(), self.content).map_err(|miss| {
+        let edits = Edits {
+            edits: order.edits.as_slice(),
+            tiers: order.tiers,
+            content: self.content,
+        };
+        let labels = || Labels::new(self.object(n), &content::digest(&old));
+        let edited = matching::apply(&old, edits, labels).map_err(|miss| {
+            // What the set itself left there is in no file yet.
+            self.near = miss.near.filter(|_| self.content_now(n).is_none());
             let refusal = asked.refuse(miss.code).noting(&miss.note);
             self.finding(n, refusal)
         })?;
+        for place in &edited.places {
+            self.matches.add(Matched {
+                change: self.n,
+                edit: place.edit,
+                tier: place.tier,
+                old: place.old,
+                new: place.new,
+            });
+        }
         let (mode, like) = (order.mode.or(self.overlay.mode(n)), self.overlay.like(n));
         let held = like.and_then(|like| self.overlay.held(like)).map(Rc::clone);
         let within = self.within(asked, n)?;
-        let content = staged_bytes(asked, &within, &new, (mode, held.as_ref()))?;
+        let content = staged_bytes(asked, &within, &edited.bytes, (mode, held.as_ref()))?;
         let file = Thing::File {
             content,
             basis: match self.overlay.now(n) {
@@ -150,6 +169,19 @@ impl<'a> Planner<'a> {
         };
         self.leave(n, Verb::Edit, Some(file));
         Ok(())
+    }
+
+    /// Whose labels name lines at a name: the object that has it, or that it takes after.
+    fn object(&self, n: Which) -> ObjectId {
+        let of = self.overlay.like(n).and_then(|like| self.overlay.held(like));
+        let made = || self.content_now(n)?.present.stamp;
+        let stamp = of.map(|held| held.observation.stamp).or_else(made);
+        // No line of what is in no file yet was shown to anybody.
+        let nothing = ObjectId {
+            device: 0,
+            inode: 0,
+        };
+        stamp.map_or(nothing, |stamp| stamp.object())
     }
 
     /// The bytes that a name has now, which are as the worker believes.

@@ -6,6 +6,7 @@ use super::check::{NEW_DIRECTORY, mode_of, random, with_mode};
 use super::compile::{Bits, Entangled, Gets, Node, Op, Was, order};
 use super::content::{self, Content, Source, Staged};
 use super::diff::{Diff, Side};
+use super::matches::Matches;
 use super::overlay::{Name, Thing};
 use super::target::Planner;
 use crate::resolve::Held;
@@ -23,6 +24,7 @@ pub(super) struct Net {
     pub(super) names: Vec<Bound>,
     pub(super) acts: Vec<Act>,
     pub(super) diff: Diff,
+    pub(super) matches: Matches,
 }
 
 impl Planner<'_> {
@@ -56,7 +58,12 @@ impl Planner<'_> {
         let acts = self.acts(&numbers, ops);
         // Each act finds what the names were chosen by.
         let acts = acts.ok_or_else(|| Refusal::new(Code::Io))?;
-        Ok(Net { names, acts, diff })
+        Ok(Net {
+            names,
+            acts,
+            diff,
+            matches: self.matches,
+        })
     }
 
     fn numbers(&self) -> Numbers {

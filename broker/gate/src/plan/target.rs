@@ -3,6 +3,7 @@
 use super::act::{At, Which, Within};
 use super::content::{self, Content, Unstaged};
 use super::expect::{self, Need, There};
+use super::matches::Matches;
 use super::overlay::{Basis, Name, Overlay, Thing, Was};
 use crate::admit::admit;
 use crate::errors::code_of;
@@ -12,7 +13,9 @@ use crate::uploads::Uploads;
 use portcullis_protocol::limits::PARENTS_MAX;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Change, Deletion, Expect, Links, Parents, Selector, UploadId};
+use portcullis_protocol::session::{
+    Change, Deletion, Expect, Lines, Links, Parents, Selector, UploadId,
+};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Digest, Kind, ObjectId, PathState, RootIndex};
 use rustix::io::Errno;
@@ -31,6 +34,11 @@ pub(super) struct Planner<'a> {
     parents: usize,
     /// Why a move to itself would be refused where it is all there is.
     pub(super) idle: Option<Refusal>,
+    pub(super) matches: Matches,
+    /// Which change is planned.
+    pub(super) n: u16,
+    /// Lines that are worth showing with the refusal of an edit.
+    pub(super) near: Option<Lines>,
 }
 
 /// One change being planned: what messages name.
@@ -71,11 +79,15 @@ impl<'a> Planner<'a> {
             objects: HashMap::new(),
             parents: 0,
             idle: None,
+            matches: Matches::default(),
+            n: 0,
+            near: None,
         }
     }
 
-    /// Adds what one change leaves.
-    pub(super) fn change(&mut self, change: &'a Change) -> Result<(), Refusal> {
+    /// Adds what one change leaves, the `n`th from 0.
+    pub(super) fn change(&mut self, n: usize, change: &'a Change) -> Result<(), Refusal> {
+        self.n = u16::try_from(n).unwrap_or(u16::MAX);
         let verb = change.verb();
         let of = |selector| Asked { verb, selector };
         match change {

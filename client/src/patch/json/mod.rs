@@ -17,8 +17,10 @@ use node::{Flag, Node};
 use portcullis_protocol::anchor::Anchor;
 use portcullis_protocol::session::{Expect, Parents, Selector};
 
-/// Whether a text begins as such a document: an object, or a list of objects.
+/// Whether a text begins as such a document: an object, or a list of objects; also in a Markdown
+/// fence.
 pub(super) fn is_start(text: &[u8]) -> bool {
+    let (text, _) = unfenced(text);
     let text = text
         .strip_prefix(b"\xef\xbb\xbf")
         .unwrap_or(text)
@@ -33,8 +35,37 @@ pub(super) fn is_start(text: &[u8]) -> bool {
     }
 }
 
+/// The text without a fence of backticks around it, and how many lines stood before.
+fn unfenced(text: &[u8]) -> (&[u8], usize) {
+    const FENCE: &[u8] = b"```";
+    let within = text.trim_ascii();
+    let inner = within
+        .strip_prefix(FENCE)
+        .and_then(|rest| rest.strip_suffix(FENCE))
+        .and_then(|rest| {
+            let end = rest.iter().position(|byte| *byte == b'\n')?;
+            rest.get(end..)
+        });
+    match inner {
+        Some(inner) => {
+            let before = text.len() - text.trim_ascii_start().len();
+            let before = text.get(..before).unwrap_or_default();
+            (inner, before.iter().filter(|byte| **byte == b'\n').count())
+        }
+        None => (text, 0),
+    }
+}
+
 /// Reads a whole text.
 pub(super) fn parse(text: &[u8], names: Names<'_>) -> Result<Changes, PatchError> {
+    let (text, before) = unfenced(text);
+    read(text, names).map_err(|error| PatchError {
+        line: error.line + before,
+        ..error
+    })
+}
+
+fn read(text: &[u8], names: Names<'_>) -> Result<Changes, PatchError> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let text = std::str::from_utf8(text).map_err(|error| {
         let before = text.get(..error.valid_up_to()).unwrap_or_default();
@@ -139,7 +170,7 @@ fn replace(mut from: Fields, keys: Keys, selector: Selector) -> Result<Edit, Pat
             keys.old
         )));
     }
-    unlabelled(&from, &new)?;
+    unlabelled_unless(&from, &old, &new)?;
     let all = from.flag("replace_all")?;
     let times = from.number("expected_replacements")?;
     let count = match (all, times) {
@@ -193,7 +224,7 @@ fn editor(
             if old.is_empty() {
                 return Err(from.wrong("`old_str` is empty: give what stands there now"));
             }
-            unlabelled(&from, &new)?;
+            unlabelled_unless(&from, &old, &new)?;
             from.done("`path`, `old_str` and `new_str`")?;
             changes.push(change::replace(selector, old, new));
         }
@@ -388,11 +419,18 @@ fn inserted(from: &Fields, mut text: String) -> Result<Vec<u8>, PatchError> {
     if text.is_empty() {
         return Err(from.wrong("there is nothing to insert"));
     }
-    unlabelled(from, &text)?;
     if !text.ends_with('\n') {
         text.push('\n');
     }
     Ok(text.into_bytes())
+}
+
+/// The same, but where the old text has them too: there they are part of the file.
+fn unlabelled_unless(from: &Fields, old: &str, new: &str) -> Result<(), PatchError> {
+    match label::copied(old.as_bytes()) {
+        Some(_) => Ok(()),
+        None => unlabelled(from, new),
+    }
 }
 
 /// Refuses a new text that was copied with its labels.

@@ -114,6 +114,17 @@ fn every_kind_of_call_is_one_change() {
 }
 
 #[test]
+fn a_fence_around_it_is_none_of_it() {
+    let inside = r#"{"path":"a","content":"```\n"}"#;
+    assert_eq!(
+        read(&format!("```json\n{inside}\n```\n")),
+        [r"write a Seen Make ```\n"]
+    );
+    let (line, _) = refused("\n```\n{\"path\":\"a\",\n\"content\":7,}\n```");
+    assert_eq!(line, 4);
+}
+
+#[test]
 fn texts_are_literal() {
     assert_eq!(
         read(

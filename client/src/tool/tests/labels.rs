@@ -267,6 +267,7 @@ fn a_label_that_was_copied_into_a_new_text_is_refused_before_anything_is_sent() 
         &["--old", "x", "--new", "y\n3:00000|z"],
         &["--after", "2:k3f9q", "--new", ""],
         &["--insert-after", "1", "--new", ""],
+        &["--before", "2:k3f9q", "--new", "2:k3f9q x"],
     ] {
         let (ours, _theirs) = portcullis_transport::pair().unwrap();
         let mut session = Session::from_socket(ours).unwrap();
