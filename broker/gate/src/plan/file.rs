@@ -173,7 +173,10 @@ impl<'a> Planner<'a> {
 
     /// Whose labels name lines at a name: the object that has it, or that it takes after.
     fn object(&self, n: Which) -> ObjectId {
-        let of = self.overlay.like(n).and_then(|like| self.overlay.held(like));
+        let of = self
+            .overlay
+            .like(n)
+            .and_then(|like| self.overlay.held(like));
         let made = || self.content_now(n)?.present.stamp;
         let stamp = of.map(|held| held.observation.stamp).or_else(made);
         // No line of what is in no file yet was shown to anybody.

@@ -34,7 +34,11 @@ fn no_grant_is_got_around_by_a_set() {
     arena.write("w/a", "one\n");
     let before = census(&inside);
     let cases: Vec<(&[Verb], &[Verb], Vec<Item>)> = vec![
-        (&[Verb::Delete], &[], vec![delete("w/a"), create("w/a", "x")]),
+        (
+            &[Verb::Delete],
+            &[],
+            vec![delete("w/a"), create("w/a", "x")],
+        ),
         (
             &[],
             &[Verb::Write],
@@ -65,9 +69,17 @@ fn no_grant_is_got_around_by_a_set() {
         (
             &[],
             &[Verb::Write, Verb::Read],
-            vec![rename("d/x", "w/n"), edit("w/n", "x", "y"), rename("w/n", "d/x")],
+            vec![
+                rename("d/x", "w/n"),
+                edit("w/n", "x", "y"),
+                rename("w/n", "d/x"),
+            ],
         ),
-        (&[Verb::Mkdir], &[], vec![delete("w/a"), below("w/a/x", "x")]),
+        (
+            &[Verb::Mkdir],
+            &[],
+            vec![delete("w/a"), below("w/a/x", "x")],
+        ),
         (
             &[Verb::Chmod],
             &[],
