@@ -159,11 +159,11 @@ pub(crate) fn plan(
     let mut planner = Planner::new(session, uploads, content);
     for (n, change) in changes.iter().enumerate() {
         planner.change(n, change).map_err(|refusal| {
-            let near = planner.near;
+            let focus = planner.focus;
             let of = InTheWay {
                 change,
                 content,
-                near,
+                focus,
             };
             with_region(session, refusal, of)
         })?;

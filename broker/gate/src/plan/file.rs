@@ -6,6 +6,7 @@ use super::content::{self, Content, Source, Staged};
 use super::expect::Need;
 use super::matching::{self, Edits};
 use super::overlay::{Basis, Thing};
+use super::region::Focus;
 use super::target::{Asked, Planner, missing};
 use crate::resolve::{Held, Missing};
 use crate::uploads::Dresses;
@@ -14,8 +15,14 @@ use portcullis_protocol::limits::EDIT_BYTES_MAX;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{self, EditFile, Expect, Links, Matched, UploadId, WriteFile};
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::ObjectId;
+use portcullis_protocol::view::{Digest, ObjectId};
 use std::rc::Rc;
+
+/// No object of any file system.
+const NO_OBJECT: ObjectId = ObjectId {
+    device: 0,
+    inode: 0,
+};
 
 /// What a new file looks like in all but content: the permission bits that were said, and the file
 /// whose place it takes.
@@ -130,17 +137,25 @@ impl<'a> Planner<'a> {
         let kind = kind.ok_or_else(|| asked.refuse(Code::NotFound))?;
         let held = self.overlay.held_now(n).map(Rc::clone);
         check_replaceable(asked, kind, held.as_deref())?;
-        let old = self.editable(asked, n, order.expect)?;
+        let (old, digest) = self.editable(asked, n, order.expect)?;
         let edits = Edits {
             edits: order.edits.as_slice(),
             tiers: order.tiers,
             content: self.content,
         };
-        let labels = || Labels::new(self.object(n), &content::digest(&old));
+        // Content that the set itself made has no object: no label is of a line of it.
+        let object = held.as_ref().map(|held| held.observation.stamp.object());
+        let labels = || Labels::new(object.unwrap_or(NO_OBJECT), &digest);
         let edited = matching::apply(&old, edits, labels).map_err(|miss| {
-            // What the set itself left there is in no file yet.
-            self.near = miss.near.filter(|_| self.content_now(n).is_none());
-            let refusal = asked.refuse(miss.code).noting(&miss.note);
+            let (focus, note) = match object {
+                Some(_) => (miss.near.map_or(Focus::Unsaid, Focus::Lines), miss.note),
+                None => (
+                    Focus::Nothing,
+                    format!("in what the changes before it leave: {}", miss.note),
+                ),
+            };
+            self.focus = focus;
+            let refusal = asked.refuse(miss.code).noting(&note);
             self.finding(n, refusal)
         })?;
         for place in &edited.places {
@@ -152,10 +167,11 @@ impl<'a> Planner<'a> {
                 new: place.new,
             });
         }
+        let new = edited.bytes;
         let (mode, like) = (order.mode.or(self.overlay.mode(n)), self.overlay.like(n));
         let held = like.and_then(|like| self.overlay.held(like)).map(Rc::clone);
         let within = self.within(asked, n)?;
-        let content = staged_bytes(asked, &within, &edited.bytes, (mode, held.as_ref()))?;
+        let content = staged_bytes(asked, &within, &new, (mode, held.as_ref()))?;
         let file = Thing::File {
             content,
             basis: match self.overlay.now(n) {
@@ -171,24 +187,13 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Whose labels name lines at a name: the object that has it, or that it takes after.
-    fn object(&self, n: Which) -> ObjectId {
-        let of = self
-            .overlay
-            .like(n)
-            .and_then(|like| self.overlay.held(like));
-        let made = || self.content_now(n)?.present.stamp;
-        let stamp = of.map(|held| held.observation.stamp).or_else(made);
-        // No line of what is in no file yet was shown to anybody.
-        let nothing = ObjectId {
-            device: 0,
-            inode: 0,
-        };
-        stamp.map_or(nothing, |stamp| stamp.object())
-    }
-
-    /// The bytes that a name has now, which are as the worker believes.
-    fn editable(&mut self, asked: Asked<'a>, n: Which, expect: Expect) -> Result<Vec<u8>, Refusal> {
+    /// The bytes that a name has now, which are as the worker believes, with their digest.
+    fn editable(
+        &mut self,
+        asked: Asked<'a>,
+        n: Which,
+        expect: Expect,
+    ) -> Result<(Vec<u8>, Digest), Refusal> {
         let of = match self.overlay.now(n) {
             Some(Thing::Same { of, .. }) => Some(*of),
             Some(Thing::File { .. } | Thing::Directory { .. } | Thing::Link { .. }) | None => None,
@@ -215,7 +220,7 @@ impl<'a> Planner<'a> {
             }
             None => self.own(asked, n, (expect, Need::Any), Some(digest))?,
         }
-        Ok(old)
+        Ok((old, digest))
     }
 }
 

@@ -24,7 +24,18 @@ const LEAD_BYTES: usize = REGION_BYTES_MAX / 4;
 pub(super) struct InTheWay<'a> {
     pub(super) change: &'a Change,
     pub(super) content: &'a [u8],
-    pub(super) near: Option<Lines>,
+    pub(super) focus: Focus,
+}
+
+/// What of a file is worth showing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Focus {
+    /// Nobody said: where a text would match, or the beginning.
+    Unsaid,
+    /// What is around these lines.
+    Lines(Lines),
+    /// Nothing: it is about content that is not in the file system.
+    Nothing,
 }
 
 /// The refusal, with a region of the file where that helps and the session may read it.
@@ -52,10 +63,10 @@ fn region(session: &Session, refusal: &Refusal, of: InTheWay<'_>) -> Option<(Ref
     let pinned = resolve(session, admitted).ok()?;
     let bound = bind(session, pinned, selector.path.as_slice()).ok()?;
     let bytes = whole(&bound)?;
-    let focus = of
-        .near
-        .map(|lines| lines.first)
-        .or_else(|| match of.change {
+    let focus = match of.focus {
+        Focus::Lines(lines) => Some(lines.first),
+        Focus::Nothing => return None,
+        Focus::Unsaid => match of.change {
             Change::Edit(edit) => would_match(&bytes, edit, of.content),
             Change::Write(_)
             | Change::Mkdir(_)
@@ -63,7 +74,8 @@ fn region(session: &Session, refusal: &Refusal, of: InTheWay<'_>) -> Option<(Ref
             | Change::Delete(_)
             | Change::Chmod(_)
             | Change::Link(_) => None,
-        });
+        },
+    };
     let cut = cut(&bytes, focus.unwrap_or(1))?;
     let stamp = bound.observation().stamp;
     let shown = Shown {

@@ -5,6 +5,7 @@ use super::content::{self, Content, Unstaged};
 use super::expect::{self, Need, There};
 use super::matches::Matches;
 use super::overlay::{Basis, Name, Overlay, Thing, Was};
+use super::region::Focus;
 use crate::admit::admit;
 use crate::errors::code_of;
 use crate::resolve::{self, Known, Missing, Place};
@@ -13,9 +14,7 @@ use crate::uploads::Uploads;
 use portcullis_protocol::limits::PARENTS_MAX;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{
-    Change, Deletion, Expect, Lines, Links, Parents, Selector, UploadId,
-};
+use portcullis_protocol::session::{Change, Deletion, Expect, Links, Parents, Selector, UploadId};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Digest, Kind, ObjectId, PathState, RootIndex};
 use rustix::io::Errno;
@@ -30,15 +29,15 @@ pub(super) struct Planner<'a> {
     pub(super) known: Known,
     pub(super) overlay: Overlay<'a>,
     pub(super) taken: HashSet<UploadId>,
+    pub(super) matches: Matches,
+    /// Which change is planned.
+    pub(super) n: u16,
+    /// What is worth showing with the refusal of an edit.
+    pub(super) focus: Focus,
     objects: HashMap<ObjectId, Which>,
     parents: usize,
     /// Why a move to itself would be refused where it is all there is.
     pub(super) idle: Option<Refusal>,
-    pub(super) matches: Matches,
-    /// Which change is planned.
-    pub(super) n: u16,
-    /// Lines that are worth showing with the refusal of an edit.
-    pub(super) near: Option<Lines>,
 }
 
 /// One change being planned: what messages name.
@@ -76,12 +75,12 @@ impl<'a> Planner<'a> {
             known: Known::default(),
             overlay: Overlay::default(),
             taken: HashSet::new(),
+            matches: Matches::default(),
+            n: 0,
+            focus: Focus::Unsaid,
             objects: HashMap::new(),
             parents: 0,
             idle: None,
-            matches: Matches::default(),
-            n: 0,
-            near: None,
         }
     }
 
