@@ -6,6 +6,6 @@ mod bugs_b;
 mod bugs_c;
 mod bugs_d;
 mod desk;
-mod reference;
 mod differential;
+mod reference;
 mod v4a_cases;

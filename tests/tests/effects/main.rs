@@ -12,6 +12,7 @@ mod links;
 mod metadata;
 mod mkdir;
 mod names;
+mod overlay;
 mod policy;
 mod raw;
 mod rename;

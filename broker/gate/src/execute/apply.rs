@@ -2,6 +2,7 @@
 //! under a temporary name until the whole set stands, so that a failure takes everything back.
 
 mod clean;
+mod new;
 mod place;
 mod undo;
 
@@ -208,6 +209,14 @@ impl Ended {
                 .refusal
                 .as_ref()
                 .is_some_and(|refusal| refusal.code == Code::Contended)
+    }
+}
+
+/// A failure that left something behind.
+const fn traced(failure: Failure) -> Failure {
+    Failure {
+        trace: Trace::Some,
+        ..failure
     }
 }
 
