@@ -1,3 +1,5 @@
+//! What is remembered, what is forgotten, and what one version says of another.
+
 use super::*;
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::Timestamp;
