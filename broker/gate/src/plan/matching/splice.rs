@@ -86,6 +86,7 @@ fn of_run<'a>(
         old: first..last,
         block: spot.line..spot.line + block.old.len(),
         literal: is_literal(block, spot),
+        exact: spot.tier == Tier::Exact && !block.old.is_empty(),
         open: block.end == End::AsGiven && last == text.count(),
         shift: spot.shift,
         marked: spot.tier != Tier::Exact && first == 0,
@@ -115,6 +116,9 @@ struct Terminated<'t, 'a> {
     /// The lines of the block.
     block: Range<usize>,
     literal: bool,
+    /// Whether they stand with lines that are the file's byte for byte: CRLF is meant then, and only
+    /// bare newlines say nothing of the file.
+    exact: bool,
     /// Whether the last may be without one.
     open: bool,
     shift: Shift<'t>,
@@ -143,7 +147,7 @@ impl Terminated<'_, '_> {
             let given = terminator(line);
             let end = match (given.is_empty(), lines.peek().is_none()) {
                 (true, true) if self.open => b"",
-                (false, _) if self.literal => given,
+                (false, _) if self.literal || (self.exact && given.len() > 1) => given,
                 (true | false, true | false) => self.terminator(n),
             };
             let indent = self.shift.indent(line).unwrap_or_default();
@@ -198,6 +202,7 @@ pub(super) fn of_lines<'a>(
         text,
         block: lines.clone(),
         literal: tiers == Tiers::EXACT,
+        exact: false,
         open: false,
         shift: Shift::In(b""),
         marked: tiers != Tiers::EXACT && lines.start == 0,
