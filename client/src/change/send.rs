@@ -53,7 +53,7 @@ impl Session {
         };
         let ended = answered.and_then(|(changed, behind)| judged(changed, behind));
         if ended.is_err() {
-            self.forget(before);
+            self.forget(&before);
         }
         ended
     }
@@ -68,7 +68,7 @@ impl Session {
             }
             Err(error) => Err(error),
         };
-        self.forget(before);
+        self.forget(&before);
         plan
     }
 
@@ -119,7 +119,7 @@ impl Session {
         match sent {
             Ok(id) => Ok((id, before)),
             Err(error) => {
-                self.forget(before);
+                self.forget(&before);
                 Err(error)
             }
         }
@@ -222,7 +222,7 @@ impl Session {
 
     /// Gives back what was sent before a change set that did not use it up: an effect that was
     /// begun has used what was composed.
-    fn forget(&mut self, before: Before) {
+    fn forget(&mut self, before: &Before) {
         self.drop_all(&before.uploads);
         if before.composed && !self.wire.is_over() {
             // An empty first part. An error has ended the connection, and what was composed with it.

@@ -16,20 +16,18 @@ fn composed(
 ) -> (RequestId, ChangeSet, Vec<u8>, usize) {
     let (mut all, mut parts) = (Vec::new(), 0);
     loop {
-        match request {
-            Request::Compose(part) => {
-                assert_eq!(part.offset, all.len() as u64);
-                all.extend_from_slice(&content);
-                parts += 1;
-                let bytes = all.len() as u64;
-                gate.send(id, &Reply::Composed(Composed { bytes }), &[]);
-            }
-            Request::ChangeComposed(ask) => {
-                let (set, content) = session::decode_composed(&all, ask).unwrap();
-                return (id, set, content.to_vec(), parts);
-            }
-            other => panic!("{other:?}"),
+        if let Request::ChangeComposed(ask) = request {
+            let (set, content) = session::decode_composed(&all, ask).unwrap();
+            return (id, set, content.to_vec(), parts);
         }
+        let Request::Compose(part) = request else {
+            panic!("{request:?}");
+        };
+        assert_eq!(part.offset, all.len() as u64);
+        all.extend_from_slice(&content);
+        parts += 1;
+        let bytes = all.len() as u64;
+        gate.send(id, &Reply::Composed(Composed { bytes }), &[]);
         (id, request, content) = gate.next();
     }
 }

@@ -1,5 +1,6 @@
 //! What changes files: `write`, `edit`, `patch`, `mkdir`, `move`, `delete`, `chmod` and `link`.
 
+use super::ahead::{Ahead, unreadable};
 use super::args::{
     ChmodArgs, Deeds, DeleteArgs, EditArgs, ExpectArgs, LinkArgs, MkdirArgs, MoveArgs, PatchArgs,
     PatchFormat, WriteArgs,
@@ -11,7 +12,7 @@ use super::place::Place;
 use super::report::{Form, Outcome, Report};
 use super::touched;
 use crate::change::{self, Changes, Content, Item, Made, Plan, TextEdit};
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::json;
 use crate::label;
 use crate::patch::{self, Format};
@@ -23,14 +24,14 @@ use portcullis_protocol::session::{
 };
 use portcullis_protocol::view::RootIndex;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 
 /// Where a command works and what it says.
 pub(super) struct Job<'a> {
     pub(super) place: &'a Place,
     pub(super) session: &'a mut Session,
     pub(super) report: &'a Report,
+    pub(super) ahead: &'a Ahead,
 }
 
 impl Job<'_> {
@@ -66,7 +67,7 @@ impl Job<'_> {
     }
 
     fn edit(mut self, args: &EditArgs) -> Outcome {
-        let ended = edit(args, self.place).and_then(|edit| {
+        let ended = edit(args, self.place, self.ahead).and_then(|edit| {
             let labelled = edit.edits.iter().any(TextEdit::is_anchored);
             let selector = edit.selector.clone();
             let changes = Changes::new().with(edit);
@@ -84,7 +85,7 @@ impl Job<'_> {
     }
 
     fn patch(mut self, args: &PatchArgs) -> Outcome {
-        let ended = whole(&args.file).and_then(|text| {
+        let ended = self.ahead.whole(&args.file).and_then(|text| {
             let root = self.place.root();
             let changes = match args.format {
                 PatchFormat::Auto => patch::parse_any(&text, root),
@@ -197,7 +198,7 @@ impl Job<'_> {
         from: &OsStr,
         selector: &Selector,
     ) -> Result<(Content, Option<UploadId>), Error> {
-        let mut source = open(from)?;
+        let mut source = self.ahead.open(from)?;
         let mut first = Vec::new();
         let small = u64::try_from(CONTENT_BYTES_MAX).unwrap_or(u64::MAX);
         source
@@ -373,27 +374,4 @@ fn one_expected(expect: &ExpectArgs, paths: &[OsString]) -> Result<(), Error> {
             Ok(())
         }
     }
-}
-
-/// All bytes of a file of this program's, or of standard input.
-pub(super) fn whole(file: &OsStr) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
-    let read = open(file)?.read_to_end(&mut bytes);
-    read.map_err(|error| unreadable(file, &error))?;
-    Ok(bytes)
-}
-
-fn open(file: &OsStr) -> Result<Box<dyn Read>, Error> {
-    if file == "-" {
-        return Ok(Box::new(io::stdin().lock()));
-    }
-    match File::open(file) {
-        Ok(file) => Ok(Box::new(file)),
-        Err(error) => Err(unreadable(file, &error)),
-    }
-}
-
-fn unreadable(file: &OsStr, error: &io::Error) -> Error {
-    let number = error.raw_os_error().unwrap_or_default();
-    Error::new(ErrorCode::CannotOpen(file.into(), number))
 }

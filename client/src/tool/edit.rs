@@ -1,7 +1,7 @@
 //! What `edit` asks for, and the labels it shows afterwards.
 
+use super::ahead::Ahead;
 use super::args::{EditArgs, Pair, Target, Text};
-use super::change::whole;
 use super::place::Place;
 use crate::change::{AnchoredDeed, Edit, Replace, TextEdit, Tiers};
 use crate::error::Error;
@@ -14,8 +14,8 @@ const AROUND: u64 = 2;
 /// Parts of a file shown with their labels after one edit; each is a request.
 const PARTS: usize = 8;
 
-pub(super) fn edit(args: &EditArgs, place: &Place) -> Result<Edit, Error> {
-    let edits = args.pairs.0.iter().map(|pair| one(pair, args));
+pub(super) fn edit(args: &EditArgs, place: &Place, ahead: &Ahead) -> Result<Edit, Error> {
+    let edits = args.pairs.0.iter().map(|pair| one(pair, args, ahead));
     Ok(Edit {
         selector: place.selector(&args.path)?,
         expect: args.expect.expect(),
@@ -25,11 +25,11 @@ pub(super) fn edit(args: &EditArgs, place: &Place) -> Result<Edit, Error> {
     })
 }
 
-fn one(Pair { target, new }: &Pair, args: &EditArgs) -> Result<TextEdit, Error> {
-    let new = text(new)?;
+fn one(Pair { target, new }: &Pair, args: &EditArgs, ahead: &Ahead) -> Result<TextEdit, Error> {
+    let new = text(new, ahead)?;
     Ok(match target {
         Target::Old(old) => {
-            let old = text(old)?;
+            let old = text(old, ahead)?;
             if old.is_empty() {
                 return Err(Error::invalid(
                     "the old text is empty: give what stands there now; a whole file is made by \
@@ -98,10 +98,10 @@ fn ended(mut text: Vec<u8>) -> Vec<u8> {
     text
 }
 
-fn text(text: &Text) -> Result<Vec<u8>, Error> {
+fn text(text: &Text, ahead: &Ahead) -> Result<Vec<u8>, Error> {
     match text {
         Text::Given(text) => Ok(text.as_bytes().to_vec()),
-        Text::In(file) => whole(file),
+        Text::In(file) => ahead.whole(file),
     }
 }
 

@@ -35,7 +35,7 @@ fn run(args: &[&str], session: &mut Session) -> (String, Outcome) {
     };
     let (mut reader, writer) = std::io::pipe().unwrap();
     let report = Report::new(cli.form(), Out::to(writer));
-    let outcome = ask(question, &cli.place(), session, &report);
+    let outcome = ask(question, &cli.place(), session, &report, &Ahead::default());
     let outcome = report.finish(outcome);
     let mut said = String::new();
     reader.read_to_string(&mut said).unwrap();

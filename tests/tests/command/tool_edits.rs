@@ -201,3 +201,28 @@ fn labels_can_be_copied_from_what_is_shown() {
     assert_eq!(lines[6], "2", "the text is no part of the label: {said:?}");
     assert_eq!(readme(&place), "# title\n2nd line\nthird line\n");
 }
+
+#[test]
+fn a_command_may_write_what_another_one_of_the_same_session_reads() {
+    let place = Place::new();
+    place.write("repo/big", "0123456789abcdef".repeat(1 << 15));
+    let said = ask(
+        &place,
+        "set -e -o pipefail
+         portcullis-tool read README.md | sed s/second/2nd/ | portcullis-tool write README.md
+         portcullis-tool read big | portcullis-tool write copy
+         { portcullis-tool read src/lib.rs; portcullis-tool read src/main.rs; } |
+             portcullis-tool edit hidden.txt --old hidden-value --new-file -",
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(readme(&place), "# title\n2nd line\nthird line\n");
+    let read = |name| std::fs::read(place.at(name)).unwrap();
+    assert!(read("repo/big") == read("repo/copy"));
+    let both = [
+        read("repo/src/lib.rs"),
+        read("repo/src/main.rs"),
+        b"\n".to_vec(),
+    ]
+    .concat();
+    assert_eq!(read("repo/hidden.txt"), both);
+}

@@ -160,166 +160,169 @@ fn edits_of_texts_follow_each_other_and_edits_of_labels_are_of_one_version() {
     );
 }
 
+/// Documents, the line that is wrong, and a part of what is said of it.
+const REFUSED: &[(&str, usize, &str)] = &[
+    (
+        "{\"path\":\"a\",\n\"path\":\"b\"}",
+        2,
+        "the key `path` is there twice",
+    ),
+    (
+        "{\"path\":\"a\",\"content\":\"x\"}\n{}",
+        2,
+        "several edits are one list",
+    ),
+    ("{\"path\":\"a\",", 1, "was it cut off?"),
+    ("{\"path\":\"a\",\"old_string\":NaN}", 1, "no JSON"),
+    (
+        "{\"path\":\"a\",\"insert_line\":1e999}",
+        1,
+        "number out of range",
+    ),
+    ("{\"content\":\"x\"}", 1, "there is no file name"),
+    (
+        "{\"path\":\"a\",\"file_path\":\"a\",\"content\":\"x\"}",
+        1,
+        "give one",
+    ),
+    (
+        "{\"path\":\"\",\"content\":\"x\"}",
+        1,
+        "there is no file name",
+    ),
+    ("{\"path\":\"a\"}", 1, "`content`, or `command`"),
+    (
+        "{\"path\":\"a\",\"content\":\"x\",\"mode\":1}",
+        1,
+        "`mode` is not known",
+    ),
+    (
+        "{\"path\":\"a\",\"content\":7}",
+        1,
+        "`content` is a text and here it is a number",
+    ),
+    (
+        "{\"path\":\"a\",\"old_string\":\"x\"}",
+        1,
+        "`new_string` is missing",
+    ),
+    (
+        "{\"path\":\"a\",\"new_string\":\"x\"}",
+        1,
+        "`old_string` is missing",
+    ),
+    (
+        "{\"path\":\"a\",\"old_string\":\"\",\"new_string\":\"x\"}",
+        1,
+        "`old_string` is empty",
+    ),
+    (
+        "{\"path\":\"a\",\"old_string\":\"x\",\"new_string\":\"y\",\"replace_all\":\"true\"}",
+        1,
+        "`replace_all` is true or false, without quotes,",
+    ),
+    (
+        "{\"path\":\"a\",\"old_string\":\"x\",\"new_string\":\"y\",\"expected_replacements\":0}",
+        1,
+        "a number from 1",
+    ),
+    (
+        "{\"path\":\"a\",\"old_string\":\"x\",\"new_string\":\"y\",\"expected_replacements\":1.5}",
+        1,
+        "a whole number",
+    ),
+    (
+        "{\"path\":\"a\",\"old_string\":\"x\",\"new_string\":\"y\",\"expected_replacements\":2,\"replace_all\":true}",
+        1,
+        "give one of them",
+    ),
+    (
+        "{\"command\":\"view\",\"path\":\"a\"}",
+        1,
+        "`portcullis-tool read`",
+    ),
+    (
+        "{\"command\":\"undo_edit\",\"path\":\"a\"}",
+        1,
+        "a worker cannot undo",
+    ),
+    (
+        "{\"command\":\"frobnicate\",\"path\":\"a\"}",
+        1,
+        "`frobnicate` is no command",
+    ),
+    (
+        "{\"command\":\"insert\",\"path\":\"a\",\"new_str\":\"x\"}",
+        1,
+        "`insert_line` is missing",
+    ),
+    (
+        "{\"command\":\"insert\",\"path\":\"a\",\"insert_line\":-1,\"new_str\":\"x\"}",
+        1,
+        "not negative",
+    ),
+    (
+        "{\"command\":\"insert\",\"path\":\"a\",\"insert_line\":1,\"new_str\":\"\"}",
+        1,
+        "nothing to insert",
+    ),
+    (
+        "{\"path\":\"a\",\"edits\":[],\"dryRun\":true}",
+        1,
+        "--dry-run",
+    ),
+    ("{\"path\":\"a\",\"edits\":[]}", 1, "`edits` is empty"),
+    (
+        "{\"path\":\"a\",\"edits\":[{\"op\":\"delete\"}]}",
+        1,
+        "item 1 of `edits`: `at` is missing",
+    ),
+    (
+        "{\"path\":\"a\",\"edits\":[{\"op\":\"delete\",\"at\":\"12\"}]}",
+        1,
+        "no label of a line",
+    ),
+    (
+        "{\"path\":\"a\",\"edits\":[{\"op\":\"delete\",\"at\":\"12:k3f9q|x\"}]}",
+        1,
+        "before the bar",
+    ),
+    (
+        "{\"path\":\"a\",\"edits\":[{\"op\":\"delete\",\"at\":\"2:k3f9q\",\"last\":\"1:k3f9q\"}]}",
+        1,
+        "`last` comes before `first`",
+    ),
+    (
+        "{\"path\":\"a\",\"edits\":[{\"op\":\"replace\",\"at\":\"2:k3f9q\",\"text\":\"2:k3f9q|x\"}]}",
+        1,
+        "line 1 of the new text begins with the label",
+    ),
+    (
+        "{\"path\":\"a\",\"edits\":[{\"op\":\"replace\",\"at\":\"2:k3f9q\",\"lines\":[\"x\\ny\"]}]}",
+        1,
+        "without a newline",
+    ),
+    (
+        "{\"path\":\"a\",\"edits\":[{\"op\":\"delete\",\"at\":\"2:k3f9q\"},{\"oldText\":\"a\",\"newText\":\"b\"}]}",
+        1,
+        "not of both",
+    ),
+    (
+        "[{\"path\":\"a\",\"content\":\"{\"},\n\n{\"path\":\"b\",\n\"content\":null}]",
+        3,
+        "edit 2: `content` is a text",
+    ),
+    ("[]", 1, "the patch changes nothing"),
+    (
+        "[{\"path\":\"a\",\"content\":\"x\"},7]",
+        1,
+        "edit 2: an edit is an object",
+    ),
+];
+
 #[test]
 fn what_is_not_taken_is_said_with_its_line_and_what_to_write() {
-    for (text, at, said) in [
-        (
-            "{\"path\":\"a\",\n\"path\":\"b\"}",
-            2,
-            "the key `path` is there twice",
-        ),
-        (
-            "{\"path\":\"a\",\"content\":\"x\"}\n{}",
-            2,
-            "several edits are one list",
-        ),
-        ("{\"path\":\"a\",", 1, "was it cut off?"),
-        ("{\"path\":\"a\",\"old_string\":NaN}", 1, "no JSON"),
-        (
-            "{\"path\":\"a\",\"insert_line\":1e999}",
-            1,
-            "number out of range",
-        ),
-        ("{\"content\":\"x\"}", 1, "there is no file name"),
-        (
-            "{\"path\":\"a\",\"file_path\":\"a\",\"content\":\"x\"}",
-            1,
-            "give one",
-        ),
-        (
-            "{\"path\":\"\",\"content\":\"x\"}",
-            1,
-            "there is no file name",
-        ),
-        ("{\"path\":\"a\"}", 1, "`content`, or `command`"),
-        (
-            "{\"path\":\"a\",\"content\":\"x\",\"mode\":1}",
-            1,
-            "`mode` is not known",
-        ),
-        (
-            "{\"path\":\"a\",\"content\":7}",
-            1,
-            "`content` is a text and here it is a number",
-        ),
-        (
-            "{\"path\":\"a\",\"old_string\":\"x\"}",
-            1,
-            "`new_string` is missing",
-        ),
-        (
-            "{\"path\":\"a\",\"new_string\":\"x\"}",
-            1,
-            "`old_string` is missing",
-        ),
-        (
-            "{\"path\":\"a\",\"old_string\":\"\",\"new_string\":\"x\"}",
-            1,
-            "`old_string` is empty",
-        ),
-        (
-            "{\"path\":\"a\",\"old_string\":\"x\",\"new_string\":\"y\",\"replace_all\":\"true\"}",
-            1,
-            "`replace_all` is true or false, without quotes,",
-        ),
-        (
-            "{\"path\":\"a\",\"old_string\":\"x\",\"new_string\":\"y\",\"expected_replacements\":0}",
-            1,
-            "a number from 1",
-        ),
-        (
-            "{\"path\":\"a\",\"old_string\":\"x\",\"new_string\":\"y\",\"expected_replacements\":1.5}",
-            1,
-            "a whole number",
-        ),
-        (
-            "{\"path\":\"a\",\"old_string\":\"x\",\"new_string\":\"y\",\"expected_replacements\":2,\"replace_all\":true}",
-            1,
-            "give one of them",
-        ),
-        (
-            "{\"command\":\"view\",\"path\":\"a\"}",
-            1,
-            "`portcullis-tool read`",
-        ),
-        (
-            "{\"command\":\"undo_edit\",\"path\":\"a\"}",
-            1,
-            "a worker cannot undo",
-        ),
-        (
-            "{\"command\":\"frobnicate\",\"path\":\"a\"}",
-            1,
-            "`frobnicate` is no command",
-        ),
-        (
-            "{\"command\":\"insert\",\"path\":\"a\",\"new_str\":\"x\"}",
-            1,
-            "`insert_line` is missing",
-        ),
-        (
-            "{\"command\":\"insert\",\"path\":\"a\",\"insert_line\":-1,\"new_str\":\"x\"}",
-            1,
-            "not negative",
-        ),
-        (
-            "{\"command\":\"insert\",\"path\":\"a\",\"insert_line\":1,\"new_str\":\"\"}",
-            1,
-            "nothing to insert",
-        ),
-        (
-            "{\"path\":\"a\",\"edits\":[],\"dryRun\":true}",
-            1,
-            "--dry-run",
-        ),
-        ("{\"path\":\"a\",\"edits\":[]}", 1, "`edits` is empty"),
-        (
-            "{\"path\":\"a\",\"edits\":[{\"op\":\"delete\"}]}",
-            1,
-            "item 1 of `edits`: `at` is missing",
-        ),
-        (
-            "{\"path\":\"a\",\"edits\":[{\"op\":\"delete\",\"at\":\"12\"}]}",
-            1,
-            "no label of a line",
-        ),
-        (
-            "{\"path\":\"a\",\"edits\":[{\"op\":\"delete\",\"at\":\"12:k3f9q|x\"}]}",
-            1,
-            "before the bar",
-        ),
-        (
-            "{\"path\":\"a\",\"edits\":[{\"op\":\"delete\",\"at\":\"2:k3f9q\",\"last\":\"1:k3f9q\"}]}",
-            1,
-            "`last` comes before `first`",
-        ),
-        (
-            "{\"path\":\"a\",\"edits\":[{\"op\":\"replace\",\"at\":\"2:k3f9q\",\"text\":\"2:k3f9q|x\"}]}",
-            1,
-            "line 1 of the new text begins with the label",
-        ),
-        (
-            "{\"path\":\"a\",\"edits\":[{\"op\":\"replace\",\"at\":\"2:k3f9q\",\"lines\":[\"x\\ny\"]}]}",
-            1,
-            "without a newline",
-        ),
-        (
-            "{\"path\":\"a\",\"edits\":[{\"op\":\"delete\",\"at\":\"2:k3f9q\"},{\"oldText\":\"a\",\"newText\":\"b\"}]}",
-            1,
-            "not of both",
-        ),
-        (
-            "[{\"path\":\"a\",\"content\":\"{\"},\n\n{\"path\":\"b\",\n\"content\":null}]",
-            3,
-            "edit 2: `content` is a text",
-        ),
-        ("[]", 1, "the patch changes nothing"),
-        (
-            "[{\"path\":\"a\",\"content\":\"x\"},7]",
-            1,
-            "edit 2: an edit is an object",
-        ),
-    ] {
+    for (text, at, said) in REFUSED.iter().copied() {
         let (line, what) = refused(text);
         assert!(what.contains(said), "{text}: {what}");
         assert_eq!(line, at, "{text}: {what}");
