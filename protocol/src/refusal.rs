@@ -88,7 +88,7 @@ pub enum Code {
     Unkept,
     /// The text to replace does not occur, or not as often as expected; the note says how often.
     NotUnique,
-    /// Two changes of one set concern the same object or name.
+    /// Changes of one set are in each other's way; the note says how.
     Collision,
     /// More bytes, files or uploads than the session may use.
     OutOfBudget,
@@ -220,7 +220,7 @@ impl Code {
             }
             Self::Unkept => "its owner, group or attributes would not survive the replacement",
             Self::NotUnique => "the text to replace does not occur as often as expected",
-            Self::Collision => "two changes of one set concern the same object or name",
+            Self::Collision => "changes of one set are in each other's way",
             Self::OutOfBudget => "it is more than the session may use",
             Self::DiskFull => "the file system or the quota has no room left",
             Self::ReadOnly => "the file system or the object is read-only or immutable",

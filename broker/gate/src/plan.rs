@@ -16,6 +16,7 @@ mod names;
 mod net;
 mod overlay;
 mod region;
+mod show;
 mod target;
 mod tree;
 

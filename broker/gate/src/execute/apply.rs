@@ -2,6 +2,7 @@
 //! under a temporary name until the whole set stands, so that a failure takes everything back.
 
 mod clean;
+mod new;
 mod place;
 mod undo;
 
@@ -211,6 +212,14 @@ impl Ended {
     }
 }
 
+/// A failure that left something behind.
+const fn traced(failure: Failure) -> Failure {
+    Failure {
+        trace: Trace::Some,
+        ..failure
+    }
+}
+
 fn unchanged(touched: &Touched) -> Touched {
     Touched {
         after: touched.before,
@@ -255,7 +264,7 @@ pub(crate) fn apply(
         }
     }
     let names = plan.names.iter().zip(after);
-    let touched = names
+    let touched: Vec<Touched> = names
         .map(|(name, after)| Touched {
             after,
             ..name.touched.clone()
@@ -274,6 +283,8 @@ pub(crate) fn apply(
             .because(refusal)
             .leaving(left.names);
     }
+    let origins = plan.names.iter().map(|name| &name.origin);
+    session.memory.changed(touched.iter().zip(origins));
     Ended::new(Outcome::Done, guarantee, touched, plan.diff)
         .leaving(left.names)
         .matching(plan.matches)

@@ -1,22 +1,19 @@
-//! What all changes of a set leave, name by name: what is there before and after, the acts that
-//! lead from one to the other, and the difference.
+//! What all changes of a set leave, name by name: what is there before and after, and the acts that
+//! lead from one to the other.
 
 use super::act::{Act, Bound, Fate, New, Stands, Which};
-use super::check::{NEW_DIRECTORY, mode_of, random, with_mode};
+use super::check::{NEW_DIRECTORY, random, with_mode};
 use super::compile::{Bits, Entangled, Gets, Node, Op, Was, order};
-use super::content::{self, Content, Source, Staged};
-use super::diff::{Diff, Side};
+use super::content;
+use super::diff::Diff;
 use super::matches::Matches;
-use super::overlay::{Name, Thing};
+use super::overlay::{Basis, Name, Thing};
 use super::target::Planner;
-use crate::resolve::Held;
-use crate::sys::open;
-use portcullis_protocol::limits::SCAN_BYTES_MAX;
+use crate::memory::Origin;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::Touched;
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Kind, PathState, Present};
-use std::os::fd::AsFd as _;
 use std::rc::Rc;
 
 /// All a set comes to.
@@ -177,13 +174,31 @@ impl Planner<'_> {
                     before,
                     after: self.after(name),
                 },
+                origin: self.origin(name),
             })
         });
         names.collect()
     }
 
+    /// What the content that a name gets was made from.
+    fn origin(&self, name: &Name<'_>) -> Origin {
+        let of = match &name.now {
+            Some(Thing::Same { of, .. }) => *of,
+            Some(Thing::File { basis, like, .. }) => match (basis, like) {
+                (Basis::Object, Some(like)) => *like,
+                (Basis::Request, _) => return Origin::Request,
+                (Basis::Object, None) => return Origin::Other,
+            },
+            Some(Thing::Directory { .. } | Thing::Link { .. }) | None => return Origin::Other,
+        };
+        match self.state(of) {
+            PathState::Present(was) => Origin::Object(was),
+            PathState::Absent | PathState::Unknown => Origin::Other,
+        }
+    }
+
     /// What the file system has at a name, looked at before.
-    fn state(&self, n: Which) -> PathState {
+    pub(super) fn state(&self, n: Which) -> PathState {
         let was = self.overlay.names.get(n).and_then(|name| name.was.as_ref());
         was.and_then(|was| was.state).unwrap_or(PathState::Absent)
     }
@@ -263,121 +278,6 @@ impl Planner<'_> {
         };
         ops.into_iter().map(act).collect()
     }
-
-    fn difference(&self, numbers: &Numbers) -> Diff {
-        let mut diff = Diff::default();
-        for n in numbers.all() {
-            if let Some(name) = self.overlay.names.get(n) {
-                self.show(&mut diff, numbers, (n, name));
-            }
-        }
-        diff
-    }
-
-    /// The difference at one name. What comes from another name is shown at the new one alone.
-    fn show(&self, diff: &mut Diff, numbers: &Numbers, (n, name): (Which, &Name<'_>)) {
-        let path = &name.at.path;
-        let (mut old, mut was) = (Shown::Nothing, 0);
-        if numbers.goes(n).is_none() && numbers.carried(n).is_none_or(|to| to == n) {
-            (old, was) = (self.shown(n, name), mode_of(&self.state(n)));
-        }
-        match &name.now {
-            None => {
-                if !matches!(old, Shown::Nothing) {
-                    diff.add((path, path), (was, 0), old.side(), Side::None);
-                }
-            }
-            Some(Thing::Same { of, mode }) => {
-                let before = mode_of(&self.state(*of));
-                let home = self.overlay.names.get(*of).map(|name| &name.at.path);
-                match (home.filter(|_| *of != n), mode) {
-                    (Some(home), mode) => {
-                        diff.renamed((home, path), (before, mode.unwrap_or(before)));
-                    }
-                    (None, Some(mode)) => diff.mode(path, before, *mode),
-                    (None, None) => {}
-                }
-            }
-            Some(Thing::File { content, like, .. }) => {
-                let mut from = path;
-                if let Some(like) = like.filter(|like| *like != n)
-                    && let Some(other) = self.overlay.names.get(like)
-                {
-                    from = &other.at.path;
-                    // Under its new name it may be read there.
-                    (old, was) = (self.shown(like, name), mode_of(&self.state(like)));
-                }
-                let modes = (was, content.present.mode);
-                diff.add((from, path), modes, old.side(), side(content));
-            }
-            Some(Thing::Directory { .. }) => {
-                if !matches!(old, Shown::Nothing) {
-                    diff.add((path, path), (was, 0), old.side(), Side::None);
-                }
-            }
-            Some(Thing::Link { text }) => {
-                diff.add((path, path), (was, 0), old.side(), Side::Link(text));
-            }
-        }
-    }
-
-    /// What the file system has at a name, as far as the session may read it at `name`.
-    fn shown(&self, n: Which, name: &Name<'_>) -> Shown<'_> {
-        let Some(held) = self.overlay.held(n) else {
-            return Shown::Nothing;
-        };
-        let may = |verb| self.session.permits(name.at.root, &name.at.path, verb);
-        let size = held.observation.stamp.size;
-        let digest = match self.state(n) {
-            PathState::Present(present) => present.digest,
-            PathState::Absent | PathState::Unknown => None,
-        };
-        match held.observation.kind {
-            Kind::Directory => Shown::Nothing,
-            // Without a digest where it could be read means that it could not.
-            Kind::File if may(Verb::Read) && (digest.is_some() || size > SCAN_BYTES_MAX) => {
-                Shown::File(held, size)
-            }
-            Kind::Link if may(Verb::Stat) => match open::link_text(held.fd()) {
-                Ok(text) => Shown::Link(text),
-                Err(_) => Shown::Withheld,
-            },
-            Kind::File | Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
-                Shown::Withheld
-            }
-        }
-    }
-}
-
-/// What can be shown of what was there.
-enum Shown<'h> {
-    Nothing,
-    File(&'h Held, u64),
-    Link(Vec<u8>),
-    Withheld,
-}
-
-impl Shown<'_> {
-    fn side(&self) -> Side<'_> {
-        match self {
-            Self::Nothing => Side::None,
-            Self::File(held, size) => Side::File(held.fd(), *size),
-            Self::Link(text) => Side::Link(text),
-            Self::Withheld => Side::Withheld,
-        }
-    }
-}
-
-/// New content.
-fn side(content: &Content) -> Side<'_> {
-    let size = content.present.size;
-    match &content.staged {
-        Staged::File(file) => Side::File(file.as_fd(), size),
-        Staged::Later(later) => match &later.source {
-            Source::Bytes(bytes) => Side::Text(bytes),
-            Source::File(file) => Side::File(file.as_fd(), size),
-        },
-    }
 }
 
 /// Whether a name is another in the end, or was asked to be what it is already.
@@ -392,7 +292,7 @@ fn is_concerned(n: Which, name: &Name<'_>) -> bool {
 }
 
 /// Names of an overlay by their numbers in the plan, and what becomes of their objects.
-struct Numbers {
+pub(super) struct Numbers {
     chosen: Vec<Option<Which>>,
     goes: Vec<Option<Which>>,
     /// Where a new file takes after the object.
@@ -401,7 +301,7 @@ struct Numbers {
 
 impl Numbers {
     /// The names of the plan, in its order.
-    fn all(&self) -> impl Iterator<Item = Which> {
+    pub(super) fn all(&self) -> impl Iterator<Item = Which> {
         let numbered = self.chosen.iter().enumerate();
         numbered.filter_map(|(n, number)| number.map(|_| n))
     }
@@ -410,11 +310,11 @@ impl Numbers {
         self.chosen.get(n).copied().flatten()
     }
 
-    fn goes(&self, n: Which) -> Option<Which> {
+    pub(super) fn goes(&self, n: Which) -> Option<Which> {
         self.goes.get(n).copied().flatten()
     }
 
-    fn carried(&self, n: Which) -> Option<Which> {
+    pub(super) fn carried(&self, n: Which) -> Option<Which> {
         self.carried.get(n).copied().flatten()
     }
 }

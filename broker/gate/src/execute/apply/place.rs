@@ -1,27 +1,20 @@
 //! Making one act. Each leaves nothing behind when it fails, or says that it did.
 
+use super::new::{directory, staged, unlinked};
 use super::undo::{insist, put_back, trade_back, unplace};
-use super::{Failure, Made, Name, Placed, Trace, name, state};
-use crate::plan::{
-    Act, At, Bound, Content, Fate, Later, New, Plan, Source, Staged, Stands, Unstaged, Which,
-    copied, has_only, stage,
-};
+use super::{Failure, Made, Name, Placed, name, state, traced};
+use crate::plan::{Act, At, Bound, Fate, New, Plan, Stands, Which, has_only};
 use crate::resolve::{Held, look_again};
 use crate::session::Session;
-use crate::sys::change;
 use crate::sys::meta::{self, Lease};
-use crate::sys::open::{self, Purpose};
+use crate::sys::{change, open};
 use portcullis_protocol::ledger::Temporary;
-use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::Deletion;
 use portcullis_protocol::view::{Digest, Kind, ObjectId, PathState};
 use rustix::io::Errno;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::rc::Rc;
-
-/// Permission bits of a new directory.
-const NEW_DIRECTORY: u16 = 0o755;
 
 /// Makes one act, and says what is now at each of its names.
 pub(super) fn make(
@@ -36,7 +29,7 @@ pub(super) fn make(
         after,
     };
     match act {
-        Act::Make { at, new, temporary } => making.new(*at, new, *temporary),
+        Act::Make { at, new, temporary } => making.make(*at, new, *temporary),
         Act::Replace {
             at,
             gone,
@@ -118,7 +111,7 @@ impl Making<'_> {
     }
 
     /// Something new gets a name.
-    fn new(&mut self, n: Which, new: &New, temporary: Temporary) -> Result<Made, Failure> {
+    fn make(&mut self, n: Which, new: &New, temporary: Temporary) -> Result<Made, Failure> {
         let at = self.name(n)?;
         match new {
             New::File(content) => {
@@ -350,78 +343,6 @@ impl Making<'_> {
             Fate::Moves(_) | Fate::Replaced(_) | Fate::Deleted(_) => Ok(made),
         }
     }
-}
-
-const fn traced(failure: Failure) -> Failure {
-    Failure {
-        trace: Trace::Some,
-        ..failure
-    }
-}
-
-/// Makes a directory; gives which it is and what is there now.
-fn directory(at: &Name, mode: Option<u16>) -> Result<(ObjectId, PathState), Failure> {
-    change::make_directory(at.fd(), &at.name, NEW_DIRECTORY)?;
-    let now = at.observe().and_then(|now| match mode {
-        None => Ok(now),
-        Some(mode) => {
-            let path = RelPath::parse(&at.name).map_err(|_| Errno::NAMETOOLONG)?;
-            let opened = open::below(at.fd(), &path, Purpose::Look)?;
-            // What its parent passes on to it stays.
-            let passed_on = open::recorded(&now).mode & !0o777;
-            meta::set_mode(opened.as_fd(), mode | passed_on)?;
-            open::observe(&opened)
-        }
-    });
-    match now {
-        Ok(now) => Ok((open::recorded(&now).stamp.object(), state(&now, None))),
-        // Ours, but which one it is was not seen: empty, or somebody else's by now.
-        Err(errno) => match change::remove_directory(at.fd(), &at.name) {
-            Ok(()) | Err(Errno::NOENT) => Err(errno.into()),
-            Err(_) => Err(traced(errno.into())),
-        },
-    }
-}
-
-/// Takes away a link that was just made under a temporary name.
-fn unlinked(beside: &Name, errno: Errno) -> Failure {
-    match change::remove(beside.fd(), &beside.name) {
-        Ok(()) | Err(Errno::NOENT) => errno.into(),
-        Err(_) => traced(errno.into()),
-    }
-}
-
-/// The file of new content, and which object it is. It has been open since it was staged, so that
-/// its numbers are its own; only what was staged just now was not looked at.
-fn staged(at: &Name, content: &Content) -> Result<(Rc<OwnedFd>, ObjectId), Failure> {
-    let file = match &content.staged {
-        Staged::File(file) => Rc::clone(file),
-        Staged::Later(later) => staged_now(at, later, content)?,
-    };
-    let id = match content.present.stamp {
-        Some(stamp) => stamp.object(),
-        None => open::observation(&file)?.stamp.object(),
-    };
-    Ok((file, id))
-}
-
-/// Content whose directory was made just now.
-fn staged_now(at: &Name, later: &Later, content: &Content) -> Result<Rc<OwnedFd>, Failure> {
-    // What a file in a new directory shall be was planned; its own bits may say less by the
-    // defaults of the directory.
-    let failed = |why: Unstaged| match why {
-        Unstaged::Kernel(errno) => Failure::from(errno),
-        Unstaged::Unkept(what) => Failure::clean(Code::Unkept).noting(what),
-    };
-    let like = later.like.as_deref();
-    let made = match &later.source {
-        Source::Bytes(bytes) => stage(&at.directory, bytes, later.mode, like),
-        Source::File(file) => {
-            let digest = content.present.digest.unwrap_or(Digest([0; 32]));
-            copied(&at.directory, file.as_fd(), digest, (later.mode, like))
-        }
-    };
-    made.map(|(file, _)| file).map_err(failed)
 }
 
 /// Whether a name has the object that was held, in the version it had then; of a directory only
