@@ -24,8 +24,8 @@ pub(super) fn join(text: &Text<'_>, mut splices: Vec<Splice<'_>>) -> Result<Edit
         places: Vec::with_capacity(splices.len()),
         lines: 0,
     };
-    for splice in &splices {
-        made.put(splice);
+    for (splice, after) in splices.iter().zip(afters(&splices)) {
+        made.put(splice, after);
     }
     made.keep(old.len());
     if let Some(last) = splices.iter().rfind(|splice| changes(splice))
@@ -42,6 +42,35 @@ pub(super) fn join(text: &Text<'_>, mut splices: Vec<Splice<'_>>) -> Result<Edit
         bytes: made.bytes,
         places: made.places,
     })
+}
+
+/// What comes behind a splice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// A line that is put there: what is before it is ended.
+    Line,
+    /// Another splice, of bytes or only taking lines away.
+    Splice,
+    /// The file, as it was.
+    File,
+}
+
+fn afters(splices: &[Splice<'_>]) -> Vec<After> {
+    let mut afters = Vec::with_capacity(splices.len());
+    let mut next: Option<&Splice<'_>> = None;
+    for splice in splices.iter().rev() {
+        let next_to = next.filter(|next| next.range.start == splice.range.end);
+        afters.push(match next_to {
+            None => After::File,
+            Some(next) if next.unit == Unit::Lines && !next.text.is_empty() => After::Line,
+            Some(_) => After::Splice,
+        });
+        if changes(splice) {
+            next = Some(splice);
+        }
+    }
+    afters.reverse();
+    afters
 }
 
 /// What is only told changes nothing, and is in nobody's way.
@@ -95,14 +124,14 @@ impl Made<'_, '_> {
         }
     }
 
-    fn put(&mut self, splice: &Splice<'_>) {
+    fn put(&mut self, splice: &Splice<'_>, after: After) {
         self.keep(splice.range.start);
         let first = self.text.at(splice.range.start);
         if splice.unit == Unit::Lines && !splice.text.is_empty() && !self.begins_line() {
             let end = self.text.terminator_near(first);
             self.add(end);
         }
-        self.place(splice, first);
+        self.place(splice, first, after);
         self.add(&splice.text);
         self.at = self.at.max(splice.range.end);
     }
@@ -114,27 +143,30 @@ impl Made<'_, '_> {
 
     /// Tells of a splice that comes next. The lines around it are those that have a byte of it, or
     /// that are no line of their own any more.
-    fn place(&mut self, splice: &Splice<'_>, first: usize) {
+    fn place(&mut self, splice: &Splice<'_>, first: usize, after: After) {
         let end = splice.range.end;
         let mut lines = match splice.unit {
             Unit::Lines => first..self.text.at(end),
             Unit::Bytes => first..self.text.at(end - 1) + 1,
         };
-        let ends = end == self.text.start(lines.end);
+        let ends = splice.unit == Unit::Lines || end == self.text.start(lines.end);
         let mut new = newlines(&splice.text);
         let open = match splice.text.last() {
             Some(last) => *last != b'\n',
-            None => splice.unit == Unit::Bytes && !self.begins_line(),
+            None => changes(splice) && !self.begins_line(),
         };
-        match (splice.unit, ends) {
-            (Unit::Lines, _) => new += usize::from(open),
-            // The rest of the last line is still there.
-            (Unit::Bytes, false) => new += 1,
-            (Unit::Bytes, true) if open => {
+        match (ends, open, after) {
+            // The line goes on, or its rest is a line; unless another splice tells of that.
+            (false, true, After::Line | After::Splice | After::File)
+            | (false, false, After::File)
+            | (true, true, After::Line) => new += 1,
+            // The next line is joined to it.
+            (true, true, After::Splice | After::File) => {
                 new += 1;
                 lines.end = (lines.end + 1).min(self.text.count());
             }
-            (Unit::Bytes, true) => {}
+            (false, false, After::Line | After::Splice)
+            | (true, false, After::Line | After::Splice | After::File) => {}
         }
         let from = self.lines;
         self.places.push(Placed {

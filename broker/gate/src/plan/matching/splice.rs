@@ -85,7 +85,7 @@ fn of_run<'a>(
         text,
         old: first..last,
         block: spot.line..spot.line + block.old.len(),
-        literal: is_literal(block, spot),
+        meant: Meant::of(block, spot),
         open: block.end == End::AsGiven && last == text.count(),
         shift: spot.shift,
         marked: spot.tier != Tier::Exact && first == 0,
@@ -100,11 +100,39 @@ fn of_run<'a>(
     })
 }
 
-/// Whether lines that come are put as they are given: nothing but bytes counts, or they stand with
-/// lines that are the file's byte for byte, terminators and all.
-fn is_literal(block: &Block<'_>, spot: Spot<'_>) -> bool {
-    let by_bytes = block.old.iter().any(|line| line.ends_with(LF));
-    spot.tiers == Tiers::EXACT || (spot.tier == Tier::Exact && by_bytes)
+/// Which terminators of lines that come are put as they are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meant {
+    /// All: nothing but bytes counts, or the lines stand with ones that are the file's byte for
+    /// byte, terminators and all.
+    All,
+    /// CRLF: they stand with a last line that is the file's and is not ended, so that bare newlines
+    /// say nothing of the file.
+    Crlf,
+    /// None.
+    None,
+}
+
+impl Meant {
+    fn of(block: &Block<'_>, spot: Spot<'_>) -> Self {
+        let ended = block.old.iter().any(|line| line.ends_with(LF));
+        let exact = spot.tier == Tier::Exact;
+        if spot.tiers == Tiers::EXACT || (exact && ended) {
+            Self::All
+        } else if exact && !block.old.is_empty() {
+            Self::Crlf
+        } else {
+            Self::None
+        }
+    }
+
+    fn keeps(self, given: &[u8]) -> bool {
+        match self {
+            Self::All => true,
+            Self::Crlf => given.len() > LF.len(),
+            Self::None => false,
+        }
+    }
 }
 
 /// Gives lines that come their terminators.
@@ -114,7 +142,7 @@ struct Terminated<'t, 'a> {
     old: Range<usize>,
     /// The lines of the block.
     block: Range<usize>,
-    literal: bool,
+    meant: Meant,
     /// Whether the last may be without one.
     open: bool,
     shift: Shift<'t>,
@@ -124,8 +152,11 @@ struct Terminated<'t, 'a> {
 
 impl Terminated<'_, '_> {
     fn of<'a>(&mut self, pieces: &[&'a [u8]]) -> Result<Cow<'a, [u8]>, Noted> {
-        if let ([piece], true, true) = (pieces, self.literal, self.shift == Shift::In(b""))
-            && (piece.ends_with(LF) || self.open)
+        if let ([piece], true, true) = (
+            pieces,
+            self.meant == Meant::All,
+            self.shift == Shift::In(b""),
+        ) && (piece.ends_with(LF) || self.open)
         {
             return Ok(Cow::Borrowed(piece));
         }
@@ -143,7 +174,7 @@ impl Terminated<'_, '_> {
             let given = terminator(line);
             let end = match (given.is_empty(), lines.peek().is_none()) {
                 (true, true) if self.open => b"",
-                (false, _) if self.literal => given,
+                (false, _) if self.meant.keeps(given) => given,
                 (true | false, true | false) => self.terminator(n),
             };
             let indent = self.shift.indent(line).unwrap_or_default();
@@ -197,7 +228,11 @@ pub(super) fn of_lines<'a>(
     let mut texts = Terminated {
         text,
         block: lines.clone(),
-        literal: tiers == Tiers::EXACT,
+        meant: if tiers == Tiers::EXACT {
+            Meant::All
+        } else {
+            Meant::None
+        },
         open: false,
         shift: Shift::In(b""),
         marked: tiers != Tiers::EXACT && lines.start == 0,

@@ -36,6 +36,9 @@ fn lines_that_come_get_the_terminators_of_those_they_replace() {
         "a\r\nx\r\nb\n"
     );
     assert_eq!(one(&["+x\n", " b\n"]).on("a\nb\r\n"), "a\nx\r\nb\r\n");
+    // With a last line that is not ended bare newlines say nothing; CRLF is meant.
+    assert_eq!(one(&["-b", "+x\n", "+y\n"]).on("a\r\nb"), "a\r\nx\r\ny\r\n");
+    assert_eq!(one(&["-\r", "+\r\n", "+y\n"]).on("\r"), "\r\ny\n");
     // To the letter where the block is.
     assert_eq!(one(&[" a\n", "+x\r\n"]).on("a\nb\r\n"), "a\nx\r\nb\r\n");
     assert_eq!(plan.text(Tiers::EXACT, "a\nb\nc\nd\n"), "a\nx\ny\nz\nd\n");

@@ -41,13 +41,13 @@ pub(super) fn outside_is_identical(old: &[u8], edited: &Edited) {
     for (n, (before, after)) in pieces.iter().enumerate() {
         let mut before = was[before.clone()].concat();
         let after = is[after.clone()].concat();
-        if n + 1 < pieces.len() && !before.is_empty() && !before.ends_with(b"\n") && before != after
-        {
-            before.extend_from_slice(if after.ends_with(b"\r\n") {
-                b"\r\n"
-            } else {
-                b"\n"
-            });
+        if n + 1 < pieces.len() && !before.is_empty() && !before.ends_with(b"\n") {
+            let ends: [&[u8]; 2] = [b"\n", b"\r\n"];
+            let ended = ends.map(|end| [&before, end].concat());
+            before = ended
+                .into_iter()
+                .find(|ended| *ended == after)
+                .unwrap_or(before);
         }
         assert_eq!(
             before.escape_ascii().to_string(),
@@ -68,7 +68,7 @@ fn numbered() -> impl Strategy<Value = (Vec<String>, Vec<bool>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(5_000))]
 
     #[test]
     fn what_is_made_and_unmade_is_the_file_as_it_was((file, changed) in numbered(), literal in any::<bool>()) {
@@ -128,5 +128,39 @@ proptest! {
         prop_assert_eq!(&by_hunk.bytes, &by_line.bytes);
         outside_is_identical(old.as_bytes(), &by_line);
         prop_assert_eq!(by_line.bytes.ends_with(b"\n"), old.ends_with('\n'));
+    }
+
+    #[test]
+    fn edits_of_all_kinds_are_told_where_they_are(
+        old in "[ab]{0,2}(\r?\n[ab \r]{0,2}){0,6}",
+        texts in prop::collection::vec(("\n?[ab]?\n?", "[x\n]{0,3}"), 0..3),
+        puts in prop::collection::vec((0..7u64, "[yz]\n?"), 0..3),
+        goes in prop::collection::vec((1..8u64, 0..2u64, "(w\n){0,2}"), 0..2),
+    ) {
+        let mut plan = Plan::default();
+        for (text, new) in texts.iter().filter(|(text, _)| !text.is_empty()) {
+            plan = plan.replace_some(text, new, Count::All);
+        }
+        for (line, text) in &puts {
+            plan = plan.insert(*line, text);
+        }
+        let count = u64::try_from(lines(old.as_bytes()).len()).unwrap();
+        for (line, more, text) in goes.iter().filter(|(line, more, _)| line + more <= count) {
+            let label = |line: u64| {
+                let at = usize::try_from(line - 1).unwrap();
+                let bytes = lines(old.as_bytes())[at];
+                let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+                // CR ends a line with LF alone.
+                let ended = lines(old.as_bytes())[at].ends_with(b"\r\n");
+                let bytes = if ended { &bytes[..bytes.len() - 1] } else { bytes };
+                super::labels(old.as_bytes()).label(line, bytes)
+            };
+            let span = super::Span { start: 0, len: 0 };
+            let deed = super::AnchoredDeed::Replace(span);
+            plan = plan.anchored(label(*line), label(line + more), deed, text);
+        }
+        if let Ok(edited) = plan.by(Tiers::DEFAULT, &old) {
+            outside_is_identical(old.as_bytes(), &edited);
+        }
     }
 }

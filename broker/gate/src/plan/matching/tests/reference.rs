@@ -275,6 +275,7 @@ fn changes(file: &File, order: &Order, tiers: Tiers, (tier, at, shift): &Spot) -
                 "" if last && (order.says_end || tiers == Tiers::EXACT) => "",
                 "" => chosen,
                 given if literal => given,
+                "\r\n" if *tier == Tier::Exact && !order.old.is_empty() => "\r\n",
                 _ => chosen,
             };
             (shift.apply(line).unwrap(), end)

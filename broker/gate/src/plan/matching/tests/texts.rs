@@ -229,6 +229,18 @@ fn lines_are_told_as_they_were_and_are() {
             (lines_of(6, 2), lines_of(7, 1)),
         ]
     );
+    // One that would be joined, but for what is put between.
+    let plan = one("\nb\n", "").insert(2, "x\n");
+    let edited = plan.by(Tiers::DEFAULT, "a\nb\nc\n").unwrap();
+    assert_eq!(edited.bytes, b"a\nx\nc\n");
+    let lines: Vec<_> = edited.places.iter().map(|p| (p.old, p.new)).collect();
+    assert_eq!(
+        lines,
+        [
+            (lines_of(1, 2), lines_of(1, 1)),
+            (lines_of(3, 0), lines_of(2, 1)),
+        ]
+    );
     // A line that is joined to the next one is told with it.
     let edited = one("\n", " ").by(Tiers::DEFAULT, "a\nb").unwrap();
     assert_eq!(edited.places[0].old, lines_of(1, 2));
