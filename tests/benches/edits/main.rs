@@ -13,33 +13,43 @@
     dead_code,
     reason = "shared with the other benches, which use all of it"
 )]
-#[path = "../session/clock.rs"]
+#[path = "../common/clock.rs"]
 mod clock;
 mod files;
+#[path = "../common/options.rs"]
 mod options;
 mod others;
 #[expect(
     dead_code,
     reason = "shared with the other benches, which use all of it"
 )]
-#[path = "../session/pin.rs"]
+#[path = "../common/pin.rs"]
 mod pin;
 #[expect(
     dead_code,
     reason = "shared with the other benches, which use all of it"
 )]
-#[path = "../session/report.rs"]
+#[path = "../common/report.rs"]
 mod report;
 mod rows;
 mod subject;
 mod systems;
 mod wire;
 
-use options::Options;
 use std::process::ExitCode;
+use subject::Step;
+
+type Options = options::Options<Step>;
+
+/// What can be repeated, with the largest V4A patch.
+const SPINS: [(&str, Step); 3] = [
+    ("--spin-parse", Step::Parse),
+    ("--spin-match", Step::Match),
+    ("--spin-whole", Step::Whole),
+];
 
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
+    let options = match Options::parse(std::env::args().skip(1), &SPINS) {
         Ok(options) => options,
         Err(wrong) => {
             eprintln!("{wrong}");
@@ -48,7 +58,11 @@ fn main() -> ExitCode {
     };
     // Before anything is started, so that the warden's threads and its gates inherit it.
     pin::this_process(pin::cores().client);
-    let times = systems::rounds(options.rounds());
+    if let Some(step) = options.spin {
+        systems::spin(step);
+        return ExitCode::SUCCESS;
+    }
+    let times = systems::rounds(options.number(3, 9));
     let report = rows::report(&times);
     if options.json {
         println!("{}", report.json());

@@ -13,9 +13,12 @@ use portcullis_tests::{World, own};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 /// No more edits than this one after the other: each copies the file.
 const ONE_BY_ONE_MAX: usize = 1_000;
+/// Long enough for a profile.
+const SPIN: Duration = Duration::from_secs(5);
 
 /// All that is measured, each size once.
 pub fn sizes() -> Vec<(Lines, Size)> {
@@ -61,6 +64,24 @@ pub fn rounds(rounds: usize) -> Times {
     times
 }
 
+/// Repeats one step of the largest V4A patch for some seconds.
+pub fn spin(step: Step) {
+    let mut world = World::new(own!("own-gate"));
+    let mut session = world.session().session;
+    let [.., size] = Size::BOTH;
+    let file = Rc::new(File::new(size, Lines::Unlike));
+    let ready = Ready::new(Form::V4a, Lines::Unlike, size, file);
+    let mut place = Place {
+        session: &mut session,
+        inside: world.place.path().join("inside"),
+        beside: world.place.path().join("inside"),
+    };
+    let start = Instant::now();
+    while start.elapsed() < SPIN {
+        ready.step(step, &mut place, &mut Times::default());
+    }
+}
+
 struct Place<'s> {
     session: &'s mut Session,
     inside: PathBuf,
@@ -102,28 +123,39 @@ impl Ready {
     }
 
     fn turn(&self, place: &mut Place<'_>, times: &mut Times) {
-        match self.form {
-            Form::Replacements => {}
-            Form::V4a | Form::Unified => times.time(self.subject(Step::Parse), || {
+        for step in [Step::Parse, Step::Match, Step::Whole] {
+            self.step(step, place, times);
+        }
+        self.others(&place.beside, times);
+    }
+
+    /// A step of the broker's own.
+    fn step(&self, step: Step, place: &mut Place<'_>, times: &mut Times) {
+        let [old, new] = &self.file.versions;
+        match (step, self.form) {
+            (Step::Parse, Form::V4a | Form::Unified) => times.time(self.subject(step), || {
                 black_box(files::parse(self.form, black_box(&self.patches[0])));
             }),
+            (Step::Match, _) => times.time(self.subject(step), || {
+                let old = black_box(old.as_bytes());
+                let edited = matching::apply(old, self.wired.edits(), no_labels).unwrap();
+                assert!(edited.bytes == new.as_bytes());
+            }),
+            (Step::Whole, _) => {
+                let inside = place.inside.join(NAME);
+                std::fs::write(&inside, old).unwrap();
+                self.there_and_back(step, times, |from| {
+                    let made = place.session.change(&self.changes[from]).unwrap();
+                    assert_eq!(made.changed.outcome, Outcome::Done);
+                });
+                // What is measured is right, however often it was made.
+                let version = self.size.times() % 2;
+                let is = std::fs::read(&inside).unwrap();
+                assert!(is == self.file.versions[version].as_bytes());
+            }
+            (Step::Parse, Form::Replacements)
+            | (Step::Plain | Step::OneByOne | Step::Git | Step::ApplyPatch, _) => {}
         }
-        let [old, new] = &self.file.versions;
-        times.time(self.subject(Step::Match), || {
-            let edited =
-                matching::apply(black_box(old.as_bytes()), self.wired.edits(), no_labels).unwrap();
-            assert!(edited.bytes == new.as_bytes());
-        });
-        let inside = place.inside.join(NAME);
-        std::fs::write(&inside, old).unwrap();
-        self.there_and_back(Step::Whole, times, |from| {
-            let made = place.session.change(&self.changes[from]).unwrap();
-            assert_eq!(made.changed.outcome, Outcome::Done);
-        });
-        // What is measured is right, however often it was made.
-        let version = self.size.times() % 2;
-        assert!(std::fs::read(&inside).unwrap() == self.file.versions[version].as_bytes());
-        self.others(&place.beside, times);
     }
 
     /// From one version to the other, and back.
