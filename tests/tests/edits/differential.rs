@@ -280,7 +280,7 @@ fn judge(case: &Case, git: &Theirs, ours: &Ours) -> Option<Wrong> {
         (Verdict::Applied, _)
             if case.damage == Damage::None && ours.after.nodes != case.new.nodes =>
         {
-            never("it did not lead to the new tree")
+            other("it did not lead to the new tree".to_owned())
         }
         (Verdict::Applied, Verdict::Applied) if ours.after.nodes != git.after.nodes => {
             other(format!("another result than {:?}", git.after))

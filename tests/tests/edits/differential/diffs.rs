@@ -58,7 +58,7 @@ impl Style {
         } else {
             Prefix::Letters
         };
-        let context = if random.in_thousand(20) {
+        let context = if random.in_thousand(16) {
             0
         } else {
             1 + random.below(5)

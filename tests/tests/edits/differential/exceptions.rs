@@ -12,7 +12,8 @@ pub(crate) enum Exception {
     /// guess.
     Ambiguous,
     /// No program wrote it: wrong counts are made again, line ends and trailing blanks may differ,
-    /// and a hunk need not be at an end of the file for want of context.
+    /// a hunk need not be at an end of the file for want of context, and a byte order mark stays at
+    /// the beginning of its file.
     ByHand,
     /// What follows a hunk looks like more of it: git counts no further and drops it.
     MoreThanCounted,
@@ -49,7 +50,7 @@ impl Exception {
         if case.damage == Damage::Linked && is_linked(case) {
             return Some(Self::Linked);
         }
-        if case.style.maker == Maker::Hand && is_forgiven(case.damage) {
+        if case.style.maker == Maker::Hand && (is_forgiven(case.damage) || has_mark(case)) {
             return Some(Self::ByHand);
         }
         if case.damage == Damage::Truncated && is_cut(&case.patch) {
@@ -78,6 +79,14 @@ impl Exception {
             .iter()
             .find_map(|hunk| hunk.exception(case, moved, &drifted))
     }
+}
+
+/// Whether a file begins with a byte order mark.
+fn has_mark(case: &Case) -> bool {
+    case.target.nodes.values().any(|node| match node {
+        Node::File { bytes, .. } => bytes.starts_with(b"\xef\xbb\xbf"),
+        Node::Link(_) => false,
+    })
 }
 
 /// Whether a patch that nobody's program wrote may be taken in spite of it.
@@ -215,7 +224,9 @@ impl Hunk {
 
     fn exception(&self, case: &Case, moved: bool, drifted: &[Vec<u8>]) -> Option<Exception> {
         let zero = case.style.context == 0;
-        let name = self.name.as_ref()?;
+        let Some(name) = &self.name else {
+            return (zero && moved).then_some(Exception::Uncounted);
+        };
         let Some(file) = case.target.file(name) else {
             let plain = case.style.maker == Maker::Diff && self.old.is_empty();
             return (plain && !case.target.nodes.contains_key(name)).then_some(Exception::NotThere);
@@ -344,6 +355,13 @@ fn is_linked(case: &Case) -> bool {
 /// its texts.
 fn is_interrupted(patch: &[u8]) -> bool {
     let says = |piece: &[u8], key: &[u8]| piece.windows(key.len()).any(|part| part == key);
+    let marker = b"garbage\n\\ No newline";
+    if says(patch, marker)
+        || says(patch, b"* x\n\\ No newline")
+        || says(patch, b"\n0\n\\ No newline")
+    {
+        return true;
+    }
     pieces(patch).is_some_and(|pieces| {
         pieces.iter().any(|piece| {
             let garbage = [&b"\ngarbage\n"[..], b"\n\n", b"\n* x\n", b"\n0\n"];

@@ -75,7 +75,7 @@ fn content(random: &mut Random, variety: Variety, crlf: u64) -> Vec<u8> {
     if random.in_thousand(50) {
         text.extend_from_slice(b"\xef\xbb\xbf");
     }
-    for _ in 0..1 + random.below(30) {
+    for _ in 0..2 + random.below(30) {
         text.extend(line(random, variety));
         text.extend_from_slice(end(random, crlf));
     }
