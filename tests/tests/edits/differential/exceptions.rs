@@ -95,6 +95,7 @@ const fn is_forgiven(damage: Damage) -> bool {
         Damage::Drift
         | Damage::Longer
         | Damage::LineGone
+        | Damage::Applied
         | Damage::Counts
         | Damage::LessContext
         | Damage::HunksSwapped
@@ -104,7 +105,6 @@ const fn is_forgiven(damage: Damage) -> bool {
         | Damage::Garbage => true,
         Damage::None
         | Damage::LineChanged
-        | Damage::Applied
         | Damage::HunkTwice
         | Damage::Missing
         | Damage::Existing
@@ -216,7 +216,8 @@ impl Hunk {
                     == self.old.last().map(|line| line.ends_with(b"\n"))
         };
         let stated = self.old_start.checked_sub(1);
-        if stated.is_some_and(|at| ends(at) && self.fits(file, at, true)) {
+        let only = self.places(file).nth(1).is_none();
+        if only && stated.is_some_and(|at| ends(at) && self.fits(file, at, true)) {
             return false;
         }
         self.places(file).any(|at| !ends(at))
@@ -417,7 +418,12 @@ fn is_cut(patch: &[u8]) -> bool {
     {
         return true;
     }
-    match pieces(patch) {
+    // Nor is a header that was cut itself.
+    let all = lines(patch);
+    let ended = all.last().is_none_or(|last| last.ends_with(b"\n"));
+    let headed = all.last().is_some_and(|last| last.starts_with(b"@@"));
+    let whole = all.len() - usize::from(!ended && headed);
+    match pieces(&all[..whole].concat()) {
         Some(pieces) => {
             let last = pieces.last().is_some_and(|last| !last.starts_with(b"@@ "));
             let metadata = [
