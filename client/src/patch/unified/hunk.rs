@@ -68,18 +68,18 @@ impl Hunk {
     /// Whether it begins before or in the first line.
     pub(super) fn is_from_the_first_line(&self) -> bool {
         match self.at {
-            At::Line(line) => line <= 1,
+            At::Line(line) => line == 0 || line == 1 && self.texts.old_lines() > 0,
             At::After(_) => false,
         }
     }
 
-    /// The lines of the file it says it is about; none where it only adds, or says nothing.
+    /// The lines of the file it says it is about, in numbers that begin at the line after which
+    /// something only comes; none where it says nothing.
     pub(super) fn range(&self) -> Option<std::ops::Range<u64>> {
         match self.at {
-            At::Line(start) if self.texts.old_lines() > 0 => {
-                Some(start..start.saturating_add(self.texts.old_lines()))
-            }
-            At::Line(_) | At::After(_) => None,
+            At::Line(after) if self.texts.old_lines() == 0 => Some(after..after),
+            At::Line(start) => Some(start..start.saturating_add(self.texts.old_lines())),
+            At::After(_) => None,
         }
     }
 
@@ -257,7 +257,9 @@ fn only_prose(lines: &Lines<'_>) -> bool {
 /// Refuses a patch that ends in the middle of a line: what follows may be missing.
 fn whole(lines: &Lines<'_>) -> Result<(), PatchError> {
     let last = lines.lines.last().copied().unwrap_or_default();
-    if lines.peek().is_none() && lines.end == PatchEnd::Open && !last.starts_with(b"\\") {
+    // Of `\ No newline at end of file`, in whatever language, enough is enough.
+    let marks = last.starts_with(b"\\ ") && last.len() > 12;
+    if lines.peek().is_none() && lines.end == PatchEnd::Open && !marks {
         return Err(PatchError::new(
             lines.number(),
             "the patch ends in the middle of a line: if it was cut, send all of it, and if not, \

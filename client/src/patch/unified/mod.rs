@@ -37,6 +37,8 @@ pub(super) fn parse(lines: &mut Lines<'_>, names: Names<'_>) -> Result<Changes, 
         } else if line.starts_with(b"--- ") && starts(lines, b"+++ ") {
             let section = match sections.pop() {
                 Some(section) if around == Around::Section && section.wants_texts() => section,
+                // Its headers were lost among other lines; the texts say it all.
+                Some(section) if section.is_bare() => Section::plain(number),
                 other => {
                     sections.extend(other);
                     Section::plain(number)
@@ -45,7 +47,7 @@ pub(super) fn parse(lines: &mut Lines<'_>, names: Names<'_>) -> Result<Changes, 
             sections.push(section.with_texts(number, line, lines)?);
             around = Around::Texts;
         } else {
-            around = outside(around, number, line)?;
+            around = outside(number, line)?;
         }
     }
     let shown = Shown::of(&sections);
@@ -82,7 +84,7 @@ enum Around {
 }
 
 /// Judges a line that belongs to no section: prose, unless it shows that something is missing.
-fn outside(around: Around, number: usize, line: &[u8]) -> Result<Around, PatchError> {
+fn outside(number: usize, line: &[u8]) -> Result<Around, PatchError> {
     let refused = |what: &str| Err(PatchError::new(number, what));
     let starts = |with: &[&[u8]]| with.iter().any(|with| line.starts_with(with));
     if starts(&[b"diff --cc ", b"diff --combined ", b"@@@ "]) {
@@ -102,11 +104,7 @@ fn outside(around: Around, number: usize, line: &[u8]) -> Result<Around, PatchEr
     if starts(&[b"+++ "]) {
         return refused("the `--- NAME` line is missing before this one");
     }
-    match around {
-        Around::Prose | Around::Texts => Ok(Around::Prose),
-        Around::Section if line.is_empty() => Ok(Around::Section),
-        Around::Section => Ok(Around::Prose),
-    }
+    Ok(Around::Prose)
 }
 
 /// A file's name in a `---` or `+++` line.

@@ -114,6 +114,17 @@ impl Section {
         self.kind == Kind::Git && self.texts.is_none()
     }
 
+    /// Whether there is nothing of it but its `diff --git` line.
+    pub(super) fn is_bare(&self) -> bool {
+        let modes = [self.created, self.deleted, self.is, self.new_mode];
+        let names = [&self.from, &self.to];
+        self.wants_texts()
+            && self.origin == Origin::Hand
+            && self.content == Stated::Nothing
+            && modes.iter().all(Option::is_none)
+            && names.iter().all(|name| name.is_none())
+    }
+
     /// Takes the lines of git between `diff --git` and the texts.
     pub(super) fn with_headers(mut self, lines: &mut Lines<'_>) -> Result<Self, PatchError> {
         while let Some(line) = lines.peek() {
@@ -286,7 +297,7 @@ impl Section {
             .iter()
             .filter_map(|hunk| Some((hunk.range()?, hunk.number)))
             .collect();
-        ranges.sort_by_key(|(range, number)| (range.start, *number));
+        ranges.sort_by_key(|(range, number)| (range.start, range.end, *number));
         for two in ranges.windows(2) {
             if let [(first, one), (second, other)] = two
                 && (second.start < first.end && self.origin == Origin::Program || first == second)

@@ -45,24 +45,24 @@ pub(crate) enum Damage {
 }
 
 const ALL: [(Damage, usize); 19] = [
-    (Damage::None, 380),
+    (Damage::None, 500),
     (Damage::Drift, 110),
-    (Damage::Longer, 40),
+    (Damage::Longer, 24),
     (Damage::LineChanged, 70),
     (Damage::LineGone, 40),
     (Damage::Applied, 40),
-    (Damage::Counts, 28),
+    (Damage::Counts, 10),
     (Damage::LessContext, 40),
     (Damage::HunkTwice, 30),
     (Damage::HunksSwapped, 20),
     (Damage::Missing, 30),
     (Damage::Existing, 30),
     (Damage::Mode, 30),
-    (Damage::Truncated, 12),
-    (Damage::PatchCrlf, 25),
-    (Damage::TreeCrlf, 25),
-    (Damage::BothCrlf, 25),
-    (Damage::Garbage, 23),
+    (Damage::Truncated, 4),
+    (Damage::PatchCrlf, 12),
+    (Damage::TreeCrlf, 20),
+    (Damage::BothCrlf, 14),
+    (Damage::Garbage, 10),
     (Damage::Linked, 1),
 ];
 

@@ -58,7 +58,11 @@ impl Style {
         } else {
             Prefix::Letters
         };
-        let context = *random.pick(&[0, 1, 2, 3, 3, 3, 3, 3, 4, 5]);
+        let context = if random.in_thousand(16) {
+            0
+        } else {
+            1 + random.below(5)
+        };
         Self {
             maker,
             prefix,

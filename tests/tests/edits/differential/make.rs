@@ -68,14 +68,14 @@ fn end(random: &mut Random, crlf_in_thousand: u64) -> &'static [u8] {
 
 /// A file's content.
 fn content(random: &mut Random, variety: Variety, crlf: u64) -> Vec<u8> {
-    if random.in_thousand(40) {
+    if random.in_thousand(20) {
         return Vec::new();
     }
     let mut text = Vec::new();
     if random.in_thousand(50) {
         text.extend_from_slice(b"\xef\xbb\xbf");
     }
-    for _ in 0..1 + random.below(24) {
+    for _ in 0..2 + random.below(30) {
         text.extend(line(random, variety));
         text.extend_from_slice(end(random, crlf));
     }
@@ -132,9 +132,9 @@ pub(super) enum Says {
 
 /// An old tree and a new one.
 pub(super) fn two(random: &mut Random, says: Says) -> (Tree, Tree) {
-    let variety = match random.below(8) {
+    let variety = match random.below(16) {
         0 => Variety::Few,
-        1..=2 => Variety::Some,
+        1..=3 => Variety::Some,
         _ => Variety::Many,
     };
     let crlf = *random.pick(&[0, 0, 0, 0, 1000, 300]);
