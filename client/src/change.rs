@@ -1,6 +1,7 @@
 //! A change set as a worker builds it: with its bytes, wherever they will travel.
 
 mod pack;
+mod pipe;
 mod send;
 
 pub use send::{Made, Plan};

@@ -7,12 +7,12 @@ use portcullis_client::change::{
 use portcullis_client::patch::{Format, PatchError};
 
 /// Every format.
-pub const FORMATS: [Format; 3] = [Format::V4a, Format::Unified, Format::Blocks];
+pub const FORMATS: [Format; 4] = [Format::V4a, Format::Unified, Format::Blocks, Format::Edits];
 
 /// Whether a format is in [`FORMATS`]: one more does not compile before it is.
 pub fn is_listed(format: Format) -> bool {
     match format {
-        Format::V4a | Format::Unified | Format::Blocks => FORMATS.contains(&format),
+        Format::V4a | Format::Unified | Format::Blocks | Format::Edits => FORMATS.contains(&format),
     }
 }
 

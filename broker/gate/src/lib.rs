@@ -32,4 +32,4 @@ mod suggest;
 mod uploads;
 
 pub use main_loop::main;
-pub use plan::matching;
+pub use plan::{compile, matching};

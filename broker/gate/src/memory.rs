@@ -10,8 +10,7 @@ mod ranges;
 pub(crate) use ranges::Ranges;
 
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::session::{Outcome, Touched};
-use portcullis_protocol::verb::Verb;
+use portcullis_protocol::session::Touched;
 use portcullis_protocol::view::{Digest, Kind, ObjectId, PathState, Present, RootIndex, Stamp};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -43,6 +42,17 @@ pub(crate) struct Part {
     pub(crate) bytes: Range<u64>,
     /// Of the whole file, when it was worked out.
     pub(crate) digest: Option<Digest>,
+}
+
+/// What the content of a name was made from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Origin {
+    /// The request alone.
+    Request,
+    /// What an object was, edited or not.
+    Object(Present),
+    /// It is no file, or nothing.
+    Other,
 }
 
 /// One content of a file, and what is known of it.
@@ -85,14 +95,11 @@ impl Memory {
         self.with(|kept| kept.completes(part)).unwrap_or(false)
     }
 
-    /// An effect ended like this.
-    pub(crate) fn changed(&self, outcome: Outcome, touched: &[Touched]) {
-        match outcome {
-            Outcome::Done => {
-                self.with(|kept| kept.changed(touched));
-            }
-            // What is there now is what was there, or nobody knows.
-            Outcome::Failed | Outcome::Uncertain => {}
+    /// An effect was done: what each name has now, and what that was made from.
+    pub(crate) fn changed<'t>(&self, made: impl Iterator<Item = (&'t Touched, &'t Origin)>) {
+        if self.keeps() {
+            let made: Vec<_> = made.collect();
+            self.with(|kept| kept.changed(&made));
         }
     }
 
@@ -262,68 +269,49 @@ impl Kept {
             .collect()
     }
 
-    fn changed(&mut self, touched: &[Touched]) {
+    fn changed(&mut self, made: &[(&Touched, &Origin)]) {
         // What is worked out of the old entries comes before any of them is forgotten.
-        let learned: Vec<(&Touched, Version)> = touched
+        let learned: Vec<(Name<'_>, Stamp, Version)> = made
             .iter()
-            .filter_map(|one| Some((one, self.learned(one, touched)?)))
+            .filter_map(|(touched, origin)| {
+                let (stamp, version) = self.learned(touched, origin)?;
+                Some(((touched.root, &touched.path), stamp, version))
+            })
             .collect();
-        for gone in touched.iter().filter_map(|one| file(&one.before)) {
+        for gone in made.iter().filter_map(|(touched, _)| file(&touched.before)) {
             if let Some(stamp) = gone.stamp {
                 self.forget(stamp.object());
             }
         }
-        for (one, version) in learned {
-            let Some(stamp) = version.stamps.last().copied() else {
-                continue;
-            };
+        for (name, stamp, version) in learned {
             self.forget(stamp.object());
-            let name = (one.root, &one.path);
             self.put(name, stamp.object(), Entry::new(name, version));
         }
     }
 
-    /// What the session knows of a name it changed.
-    fn learned(&self, one: &Touched, all: &[Touched]) -> Option<Version> {
-        let after = file(&one.after)?;
+    /// What the session knows of what it put at a name.
+    fn learned(&self, touched: &Touched, origin: &Origin) -> Option<(Stamp, Version)> {
+        let after = file(&touched.after)?;
         let stamp = after.stamp?;
-        let moved = all.iter().filter_map(|other| file(&other.before));
-        let was = moved
-            .clone()
-            .find(|was| was.stamp.is_some_and(|s| s.object() == stamp.object()))
-            // What came by a move and is no object that was moved was edited on the way: what had
-            // the name before says nothing of it.
-            .or_else(|| file(&one.before).filter(|_| one.verb != Verb::Move));
-        let known = was.and_then(|was| self.known(was));
-        let same = was.is_some_and(|was| was.digest == after.digest && was.size == after.size);
-        let seen = match (one.verb, known) {
-            // All of it came from the session.
-            (Verb::Write, _) => Seen::Whole,
-            (Verb::Edit, None) if matches!(one.before, PathState::Absent) => Seen::Whole,
-            // The same content, or what the session made of content it knew.
-            (_, Some(version)) if same || version.seen == Seen::Whole => version.seen.clone(),
-            // What it saw of it may be somewhere else by now.
-            (_, Some(_)) | (Verb::Edit, None) => Seen::Part(Ranges::default()),
-            (
-                Verb::Stat
-                | Verb::Read
-                | Verb::List
-                | Verb::Glob
-                | Verb::Search
-                | Verb::Mkdir
-                | Verb::Move
-                | Verb::Delete
-                | Verb::DeleteTree
-                | Verb::Chmod
-                | Verb::Link,
-                None,
-            ) => return None,
+        let seen = match origin {
+            Origin::Request => Seen::Whole,
+            Origin::Object(was) => {
+                let same = was.digest == after.digest && was.size == after.size;
+                match self.known(was) {
+                    Some(version) if same || version.seen == Seen::Whole => version.seen.clone(),
+                    None if same => return None,
+                    // What it saw of it may be somewhere else by now.
+                    Some(_) | None => Seen::Part(Ranges::default()),
+                }
+            }
+            Origin::Other => return None,
         };
-        Some(Version {
+        let version = Version {
             stamps: vec![stamp],
             digest: after.digest,
             seen,
-        })
+        };
+        Some((stamp, version))
     }
 
     /// What is known of a content that was there.

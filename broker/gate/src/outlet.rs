@@ -1,9 +1,9 @@
 //! encode: where the answer to one request goes.
 
 use crate::counters::Counters;
+use crate::ledger::fitting;
 use crate::refused::Refused;
-use portcullis_protocol::frame::{self, RequestId};
-use portcullis_protocol::limits::{CONTENT_BYTES_MAX, FRAME_BYTES_MAX};
+use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Changed, Conflicted, More, Planned, Reply};
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
@@ -110,7 +110,8 @@ impl Outlet {
                 ..changed.clone()
             })
         };
-        self.send_cut(reply, behind)
+        let (fits, cut) = fitting(reply, behind);
+        self.send(&reply(cut), fits)
     }
 
     /// Sends what a change set would do, and as much of its difference as fits.
@@ -122,20 +123,8 @@ impl Outlet {
                 ..planned.clone()
             })
         };
-        self.send_cut(reply, diff)
-    }
-
-    /// Sends a reply with as much behind it as its frame takes; it is told how many bytes are cut.
-    fn send_cut(&mut self, reply: impl Fn(u64) -> Reply, behind: &[u8]) -> Result<(), Gone> {
-        // No other number has a longer encoding. A reply that does not fit at all is met by `send`.
-        let longest = frame::encode(self.id, &reply(u64::MAX), 0, &mut self.scratch);
-        let room = match longest {
-            Ok(()) => FRAME_BYTES_MAX.saturating_sub(self.scratch.len()),
-            Err(_) => 0,
-        };
-        let most = room.min(CONTENT_BYTES_MAX).min(behind.len());
-        let (fits, cut) = behind.split_at(most);
-        self.send(&reply(u64::try_from(cut.len()).unwrap_or(u64::MAX)), fits)
+        let (fits, cut) = fitting(reply, diff);
+        self.send(&reply(cut), fits)
     }
 
     /// Ends the request with a refusal, and what the object in the way has become.

@@ -149,11 +149,8 @@ pub(crate) fn change(
             shown,
         } = ended;
         let receipt = ledger
-            .finish(begun, finish.clone(), diff.bytes())
+            .finish(begun, &finish, diff.bytes())
             .map_err(|Broken| Gone)?;
-        session
-            .memory
-            .changed(finish.outcome, finish.touched.as_slice());
         if !(moved && tries < TRIES_MAX) {
             let changed = changed((receipt, finish), matches, shown.as_deref());
             let behind = shown.as_ref().map_or(diff.bytes(), |shown| &shown.bytes);

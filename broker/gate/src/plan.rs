@@ -5,7 +5,7 @@
 
 mod act;
 mod check;
-mod compile;
+pub mod compile;
 mod content;
 mod diff;
 mod expect;

@@ -22,9 +22,9 @@ use body::Block;
 use mark::Mark;
 use portcullis_protocol::session::{Expect, Parents, Selector};
 
-/// Whether a line shows that a text is written in this format.
+/// Whether a line shows that a text is written in this format, be it moved in.
 pub(super) fn is_mark(line: &[u8]) -> bool {
-    matches!(Mark::of(line), Some(Mark::Search(_)))
+    matches!(Mark::of(line.trim_ascii_start()), Some(Mark::Search(_)))
 }
 
 /// Reads all blocks. Words between them are passed over; only the last line before a block counts.
@@ -53,7 +53,7 @@ pub(super) fn parse(lines: &mut Lines<'_>, names: Names<'_>) -> Result<Changes, 
                     ),
                 ));
             }
-            None if is_mark(line.trim_ascii_start()) => {
+            None if is_mark(line) => {
                 return Err(PatchError::new(
                     number,
                     "a block is moved in: its marks begin at the first column, and its lines are \

@@ -1,5 +1,5 @@
-//! Patch text into changes: the V4A envelope (`*** Begin Patch`), unified and git diffs, and
-//! SEARCH/REPLACE blocks. `docs/PATCHES.md` says what of each is taken and what is refused.
+//! Patch text into changes: the V4A envelope (`*** Begin Patch`), unified and git diffs,
+//! SEARCH/REPLACE blocks, and the arguments of editing tools as JSON. `docs/PATCHES.md` says what of each is taken and what is refused.
 //!
 //! The broker never sees a patch: what is read here is one change set, whose texts the gate looks
 //! for in the files. What a patch says of a place only narrows where: `@@` lines of V4A become
@@ -88,7 +88,8 @@ pub fn detect(patch: &[u8]) -> Option<Format> {
         return Some(Format::Edits);
     }
     let starts = |line: &[u8], with: &[&[u8]]| with.iter().any(|with| line.starts_with(with));
-    patch.split(|byte| *byte == b'\n').find_map(|line| {
+    let mut lines = unmarked(patch).split(|byte| *byte == b'\n');
+    lines.find_map(|line| {
         if v4a::is_mark(line) {
             Some(Format::V4a)
         } else if blocks::is_mark(line) {
@@ -132,7 +133,8 @@ pub fn parse_any(patch: &[u8], root: Option<&Label>) -> Result<Changes, PatchErr
         PatchError::new(
             1,
             "this is no patch: begin with `*** Begin Patch`, with the `---` and `+++` lines of a \
-             unified diff, or with the name of a file and `<<<<<<< SEARCH` on the next line",
+             unified diff, with the name of a file and `<<<<<<< SEARCH` on the next line, or with the \
+             JSON of editing tools, `{\"path\": …}`",
         )
     })?;
     parse(patch, format, root)
@@ -187,6 +189,7 @@ enum PatchEnd {
 
 impl<'p> Lines<'p> {
     fn new(patch: &'p [u8]) -> Self {
+        let patch = unmarked(patch);
         let (whole, end) = match patch.strip_suffix(b"\n") {
             Some(whole) => (whole, PatchEnd::Newline),
             None => (patch, PatchEnd::Open),
@@ -265,6 +268,11 @@ impl<'p> Lines<'p> {
         self.at += 1;
         Some((self.at, line))
     }
+}
+
+/// A patch without the byte order mark that some editors put before any text.
+fn unmarked(patch: &[u8]) -> &[u8] {
+    patch.strip_prefix(b"\xef\xbb\xbf").unwrap_or(patch)
 }
 
 /// A line of a patch, for a person, at most 40 characters of it.

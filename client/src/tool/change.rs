@@ -90,6 +90,7 @@ impl Job<'_> {
                 PatchFormat::Auto => patch::parse_any(&text, root),
                 PatchFormat::V4a => patch::parse(&text, Format::V4a, root),
                 PatchFormat::Unified => patch::parse(&text, Format::Unified, root),
+                PatchFormat::Blocks => patch::parse(&text, Format::Blocks, root),
                 PatchFormat::Edits => patch::parse(&text, Format::Edits, root),
             };
             let changes = changes?.with_tiers(|own| args.tiers.over(own));

@@ -112,7 +112,8 @@ pub enum Expect {
     /// A file of this content, whatever its version.
     Content(Digest),
     /// What this session was shown whole, or wrote, and still has that content; or nothing, where
-    /// nothing is.
+    /// nothing is. Where the content stays, or its loss is what is asked for (an edit, a move, a
+    /// deletion, a change of bits), any part of it that was shown is enough.
     Seen,
 }
 

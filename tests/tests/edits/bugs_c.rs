@@ -182,7 +182,7 @@ fn row_42_of_several_places_none_is_taken_unless_their_number_is_said() {
     // The tool says the same, with the lines.
     desk.write_outside("a", file);
     let (status, said) = not_done(&desk.tool("\"$T\" edit a --old 'x = 1' --new 'x = 2'", b""));
-    assert_eq!(status, 1, "{said}");
+    assert_eq!(status, 75, "{said}");
     out(&desk.tool("\"$T\" edit a --old 'x = 1' --new 'x = 2' --count 2", b""));
     desk.is("a", "x = 2\nfoo\nx = 2\n");
 }

@@ -243,6 +243,8 @@ fn no_more_is_held_than_may_be_composed_and_it_is_given_back() {
     let ask = raw.compose_all(&set(Deed::Commit, vec![change]), &content);
     let (reply, _) = raw.ask(&Request::ChangeComposed(ask), &[]);
     assert!(matches!(reply, Reply::Changed(_)), "{reply:?}");
+    // What is answered next is answered when that is over.
+    assert_eq!(code(raw.compose(7, b"x")), Code::UnknownUpload);
     assert!(
         anonymous(gate) < start + 4096,
         "{start} {}",

@@ -17,6 +17,7 @@ mod policy;
 mod raw;
 mod rename;
 mod replace;
+mod seen;
 mod trial;
 mod types;
 mod uploads;

@@ -79,6 +79,7 @@ fn row_80_what_is_as_expected_is_changed_and_the_new_version_returned() {
     let mut opened = arena.session();
     let session = &mut opened.session;
     let mut expect = Expect::Version(stamp(session, "file"));
+    session.read_file(at("file")).unwrap();
     for n in 0..4 {
         let content = format!("old content {n}\n");
         let mut write = change::write(at("file"), content.as_str());

@@ -264,7 +264,7 @@ pub(crate) fn apply(
         }
     }
     let names = plan.names.iter().zip(after);
-    let touched = names
+    let touched: Vec<Touched> = names
         .map(|(name, after)| Touched {
             after,
             ..name.touched.clone()
@@ -283,6 +283,8 @@ pub(crate) fn apply(
             .because(refusal)
             .leaving(left.names);
     }
+    let origins = plan.names.iter().map(|name| &name.origin);
+    session.memory.changed(touched.iter().zip(origins));
     Ended::new(Outcome::Done, guarantee, touched, plan.diff)
         .leaving(left.names)
         .matching(plan.matches)

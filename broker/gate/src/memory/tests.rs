@@ -1,4 +1,5 @@
 use super::*;
+use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::Timestamp;
 
 const ROOT: RootIndex = RootIndex(0);
@@ -53,9 +54,9 @@ fn present(stamp: Stamp, digest: u8) -> PathState {
     })
 }
 
-fn touched(verb: Verb, name: &str, before: PathState, after: PathState) -> Touched {
+fn touched(name: &str, before: PathState, after: PathState) -> Touched {
     Touched {
-        verb,
+        verb: Verb::Write,
         root: ROOT,
         path: path(name),
         before,
@@ -125,14 +126,20 @@ fn what_the_session_made_it_knows_as_well_as_what_it_was_made_of() {
         |n: u8| present(before(n.into()), n),
         |n: u8| present(after(n.into()), 100 + n),
     );
-    memory.changed(
-        Outcome::Done,
+    let from = |state: PathState| match state {
+        PathState::Present(was) => Origin::Object(was),
+        PathState::Absent | PathState::Unknown => Origin::Other,
+    };
+    change(
+        &memory,
         &[
-            touched(Verb::Edit, "whole", old(1), new(1)),
-            touched(Verb::Edit, "part", old(2), new(2)),
-            touched(Verb::Edit, "never", old(3), new(3)),
-            touched(Verb::Write, "written", old(4), new(4)),
-            touched(Verb::Write, "made", PathState::Absent, new(5)),
+            (touched("whole", old(1), new(1)), from(old(1))),
+            (touched("part", old(2), new(2)), from(old(2))),
+            (touched("never", old(3), new(3)), from(old(3))),
+            (touched("written", old(4), new(4)), Origin::Request),
+            (touched("made", PathState::Absent, new(5)), Origin::Request),
+            // Moved here and edited, never seen.
+            (touched("there", PathState::Absent, new(6)), from(old(6))),
         ],
     );
     assert!(whole(&memory, "whole", after(1), 101));
@@ -140,6 +147,7 @@ fn what_the_session_made_it_knows_as_well_as_what_it_was_made_of() {
     assert!(!whole(&memory, "never", after(3), 103));
     assert!(whole(&memory, "written", after(4), 104));
     assert!(whole(&memory, "made", after(5), 105));
+    assert!(!whole(&memory, "there", after(6), 106));
     assert!(
         !whole(&memory, "whole", before(1), 1),
         "what is gone is forgotten"
@@ -147,29 +155,22 @@ fn what_the_session_made_it_knows_as_well_as_what_it_was_made_of() {
     // Another mode, another name: the same knowledge.
     show(&memory, "part", after(2), 0..50, Some(102));
     let (moded, moved) = (stamp(102, 3, 50), stamp(102, 4, 50));
-    memory.changed(
-        Outcome::Done,
-        &[touched(
-            Verb::Chmod,
-            "part",
-            present(after(2), 102),
-            present(moded, 102),
-        )],
-    );
+    let (now, then) = (present(after(2), 102), present(moded, 102));
+    change(&memory, &[(touched("part", now, then), from(now))]);
     assert!(whole(&memory, "part", moded, 102));
-    memory.changed(
-        Outcome::Done,
+    let arrived = present(moved, 102);
+    change(
+        &memory,
         &[
-            touched(Verb::Move, "part", present(moded, 102), PathState::Absent),
-            touched(Verb::Move, "else", PathState::Absent, present(moved, 102)),
+            (touched("part", then, PathState::Absent), Origin::Other),
+            (touched("else", PathState::Absent, arrived), from(then)),
         ],
     );
     assert!(whole(&memory, "else", moved, 102));
-    // What did not happen teaches nothing.
-    let one = [touched(Verb::Write, "failed", PathState::Absent, new(6))];
-    memory.changed(Outcome::Failed, &one);
-    memory.changed(Outcome::Uncertain, &one);
-    assert!(!whole(&memory, "failed", after(6), 106));
+}
+
+fn change(memory: &Memory, made: &[(Touched, Origin)]) {
+    memory.changed(made.iter().map(|(touched, origin)| (touched, origin)));
 }
 
 #[test]

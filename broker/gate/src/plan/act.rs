@@ -1,6 +1,7 @@
 //! What a plan consists of: the names that change, and the acts that change them.
 
 use super::{Content, SharedDirectory};
+use crate::memory::Origin;
 use crate::resolve::Held;
 use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::ledger::{self, Temporary};
@@ -82,6 +83,8 @@ pub(crate) struct Bound {
     pub(crate) fate: Fate,
     /// What is there before and after the whole plan.
     pub(crate) touched: Touched,
+    /// What it is made from, as far as a session's memory of it goes.
+    pub(crate) origin: Origin,
 }
 
 impl Bound {

@@ -6,25 +6,32 @@ use super::act::Which;
 
 /// What a set makes of one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Node {
-    pub(super) was: Was,
-    pub(super) gets: Gets,
-    pub(super) bits: Bits,
+pub struct Node {
+    /// What had it.
+    pub was: Was,
+    /// What has it in the end.
+    pub gets: Gets,
+    /// Whether permission bits are set.
+    pub bits: Bits,
     /// The nearest name above it that the set concerns.
-    pub(super) above: Option<Which>,
+    pub above: Option<Which>,
 }
 
 /// What had the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Was {
+pub enum Was {
+    /// Nothing.
     Nothing,
+    /// A directory.
     Directory,
+    /// A file or a link.
     Other,
 }
 
 /// What has the name in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gets {
+pub enum Gets {
+    /// Nothing.
     Nothing,
     /// The object of this name, perhaps its own.
     Object(Which),
@@ -36,40 +43,55 @@ pub(super) enum Gets {
 
 /// Whether the permission bits of the object that had the name are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bits {
+pub enum Bits {
+    /// They stay.
     Stay,
+    /// They are set.
     Set,
 }
 
 /// What is to be done, in order. Objects are called by their first names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Op {
+pub enum Op {
+    /// The bits of this object are set.
     Chmod(Which),
+    /// What is new comes to a free name.
     Make(Which),
     /// What is new at `at` for the object of `gone`, which stands there.
     Replace {
+        /// The name.
         at: Which,
+        /// The object that goes.
         gone: Which,
     },
+    /// The object of `gone`, which stands at `at`, goes.
     Claim {
+        /// The name.
         at: Which,
+        /// The object that goes.
         gone: Which,
     },
+    /// An object gets a name that is free.
     Rename {
+        /// Its name.
         from: Which,
+        /// The free one.
         to: Which,
     },
     /// The object of `one`, at `at`, and the object of `other`, at its own name.
     Swap {
+        /// Where the one stands.
         at: Which,
+        /// The one.
         one: Which,
+        /// The other.
         other: Which,
     },
 }
 
 /// There is no such order: what has to go first waits for this name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entangled(pub(super) Which);
+pub struct Entangled(pub Which);
 
 /// Names whose objects follow each other: the object of each goes to the next.
 struct Chain {
@@ -89,7 +111,7 @@ enum End {
 }
 
 /// Orders the acts.
-pub(super) fn order(nodes: &[Node]) -> Result<Vec<Op>, Entangled> {
+pub fn order(nodes: &[Node]) -> Result<Vec<Op>, Entangled> {
     let all: Vec<(Which, Node)> = nodes.iter().copied().enumerate().collect();
     let mut goes = vec![None; nodes.len()];
     for (n, node) in &all {

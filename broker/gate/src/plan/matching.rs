@@ -8,8 +8,11 @@
 mod blocks;
 mod candidate;
 mod form;
+mod join;
+mod leads;
 mod lines;
 mod miss;
+mod occurrences;
 mod order;
 mod place;
 mod splice;
@@ -124,5 +127,5 @@ fn applied(
         items: &items,
     };
     let splices = search.splices(work)?;
-    splice::join(&text, splices)
+    join::join(&text, splices)
 }

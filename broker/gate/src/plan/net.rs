@@ -7,8 +7,9 @@ use super::compile::{Bits, Entangled, Gets, Node, Op, Was, order};
 use super::content;
 use super::diff::Diff;
 use super::matches::Matches;
-use super::overlay::{Name, Thing};
+use super::overlay::{Basis, Name, Thing};
 use super::target::Planner;
+use crate::memory::Origin;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::Touched;
 use portcullis_protocol::verb::Verb;
@@ -173,9 +174,27 @@ impl Planner<'_> {
                     before,
                     after: self.after(name),
                 },
+                origin: self.origin(name),
             })
         });
         names.collect()
+    }
+
+    /// What the content that a name gets was made from.
+    fn origin(&self, name: &Name<'_>) -> Origin {
+        let of = match &name.now {
+            Some(Thing::Same { of, .. }) => *of,
+            Some(Thing::File { basis, like, .. }) => match (basis, like) {
+                (Basis::Object, Some(like)) => *like,
+                (Basis::Request, _) => return Origin::Request,
+                (Basis::Object, None) => return Origin::Other,
+            },
+            Some(Thing::Directory { .. } | Thing::Link { .. }) | None => return Origin::Other,
+        };
+        match self.state(of) {
+            PathState::Present(was) => Origin::Object(was),
+            PathState::Absent | PathState::Unknown => Origin::Other,
+        }
     }
 
     /// What the file system has at a name, looked at before.

@@ -5,7 +5,7 @@ use crate::change::Hunk;
 /// Cells of the table the lines between the first difference and the last are compared in. Beyond
 /// that all old ones go and all new ones come, which is the same but for lines the file has with
 /// other blanks at their end or another terminator.
-const CELLS_MAX: usize = 1 << 20;
+const CELLS_MAX: usize = 1 << 18;
 
 /// The hunk that makes the new lines of the old ones. Lines both have stay in it.
 pub(super) fn hunk(old: &[&[u8]], new: &[&[u8]]) -> Hunk {

@@ -2,7 +2,7 @@
 
 use super::super::{Format, detect, parse_any};
 use super::*;
-use crate::change::{Content, Item};
+use crate::change::{AnchoredDeed, Content, Item};
 use proptest::prelude::*;
 
 fn read(text: &str) -> Vec<String> {

@@ -150,6 +150,7 @@ fn markers_may_have_blanks_around_them_or_be_missing() {
         "*** Delete File: x\n*** End Patch\n",
         "\n*** Delete File: x\n",
         "*** Delete File: x",
+        "\u{feff}*** Begin Patch\n*** Delete File: x\n*** End Patch\n",
     ] {
         assert_eq!(read(patch), ["delete x"], "{patch}");
     }
@@ -209,6 +210,11 @@ const REFUSED: &[(&str, usize, &str)] = &[
         "its header counts lines",
     ),
     ("*** Update File: x\n@@here\n-a\n", 3, "followed by a space"),
+    (
+        "*** Update File: x\n@@ class A @@\n-a\n",
+        3,
+        "leave the `@@`",
+    ),
     (
         "*** Update File: x\n@@ 1\n@@ 2\n@@ 3\n@@ 4\n@@ 5\n@@ 6\n@@ 7\n@@ 8\n@@ 9\n-a\n",
         11,

@@ -35,6 +35,10 @@ pub(super) enum Reach {
     Strict,
     /// Where `git apply --unidiff-zero` wants it: only what comes before line 1 has to be there.
     Zero,
+    /// At the first line.
+    Start,
+    /// The same, and what only adds is all there is: nobody says that there was more.
+    Top,
     /// Both: there was nothing in the file.
     Empty,
 }
@@ -61,6 +65,14 @@ impl Hunk {
         self.texts.leading() + self.texts.trailing() > 0
     }
 
+    /// Whether it begins before or in the first line.
+    pub(super) fn is_from_the_first_line(&self) -> bool {
+        match self.at {
+            At::Line(line) => line <= 1,
+            At::After(_) => false,
+        }
+    }
+
     /// The lines of the file it says it is about; none where it only adds, or says nothing.
     pub(super) fn range(&self) -> Option<std::ops::Range<u64>> {
         match self.at {
@@ -77,17 +89,15 @@ impl Hunk {
             At::Line(start) => start,
             At::After(_) => u64::MAX,
         };
+        // A line without a newline is the last of its file.
+        let ends = self.texts.ends_file();
         let edges = match reach {
             Reach::Free => Edges::Free,
             Reach::Empty => Edges::Both,
-            Reach::Zero if begins == 0 => Edges::Start,
-            Reach::Zero => Edges::Free,
-            Reach::Strict => match (begins <= 1, self.texts.trailing() == 0) {
-                (true, true) => Edges::Both,
-                (true, false) => Edges::Start,
-                (false, true) => Edges::End,
-                (false, false) => Edges::Free,
-            },
+            Reach::Zero => edges(begins == 0, ends),
+            Reach::Start => edges(true, ends),
+            Reach::Top => edges(true, ends || self.texts.old_lines() == 0),
+            Reach::Strict => edges(begins <= 1, ends || self.texts.trailing() == 0),
         };
         let (line, after) = match self.at {
             At::Line(start) if self.texts.old_lines() == 0 => (Some(start.saturating_add(1)), None),
@@ -100,6 +110,16 @@ impl Hunk {
             edges,
             parts: self.texts.into_parts(),
         })
+    }
+}
+
+/// The ends of a file that are reached, as two answers say.
+const fn edges(start: bool, end: bool) -> Edges {
+    match (start, end) {
+        (true, true) => Edges::Both,
+        (true, false) => Edges::Start,
+        (false, true) => Edges::End,
+        (false, false) => Edges::Free,
     }
 }
 

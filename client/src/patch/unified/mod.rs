@@ -48,11 +48,7 @@ pub(super) fn parse(lines: &mut Lines<'_>, names: Names<'_>) -> Result<Changes, 
             around = outside(around, number, line)?;
         }
     }
-    let shown = if sections.iter().any(Section::shows_context) {
-        Shown::Some
-    } else {
-        Shown::None
-    };
+    let shown = Shown::of(&sections);
     let mut units = Vec::with_capacity(sections.len());
     for section in sections {
         units.push(section.unit(names, shown)?);

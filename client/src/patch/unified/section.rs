@@ -16,12 +16,36 @@ enum Mode {
     Link,
 }
 
-/// Whether any hunk of a patch shows a line that stays: where none does, the patch was made
-/// without context, and where one does, one without is at an end of its file.
+/// What the hunks of a patch show of the lines around them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown {
-    None,
+    /// Some of them do: one without context after its changes is at the end of its file.
     Some,
+    /// None does, and one hunk is not the first of its file or not in its first line: the patch was
+    /// made without context.
+    Never,
+    /// None does, and each is the only one of its file, in its first line: all of a file was
+    /// changed, or its first lines by a patch without context.
+    Unclear,
+}
+
+impl Shown {
+    /// What all sections show.
+    pub(super) fn of(sections: &[Section]) -> Self {
+        let hunks = || sections.iter().flat_map(|section| &section.hunks);
+        let lonely = |section: &Section| match section.hunks.as_slice() {
+            [] => true,
+            [hunk] => hunk.is_from_the_first_line(),
+            [_, _, ..] => false,
+        };
+        if hunks().any(Hunk::shows_context) {
+            Self::Some
+        } else if sections.iter().all(lonely) {
+            Self::Unclear
+        } else {
+            Self::Never
+        }
+    }
 }
 
 /// A section that is being read.
@@ -88,11 +112,6 @@ impl Section {
     /// Whether `---` and `+++` lines that come now belong to it.
     pub(super) fn wants_texts(&self) -> bool {
         self.kind == Kind::Git && self.texts.is_none()
-    }
-
-    /// Whether a hunk shows a line that stays.
-    pub(super) fn shows_context(&self) -> bool {
-        self.hunks.iter().any(Hunk::shows_context)
     }
 
     /// Takes the lines of git between `diff --git` and the texts.
@@ -193,17 +212,18 @@ impl Section {
         if self.hunks.is_empty() {
             return Err(self.refused("there is no hunk after the `---` and `+++` lines"));
         }
-        let mut names = (old.name, new.name);
+        let (mut left, mut right) = self.bare(old.name, new.name);
         if let [hunk] = self.hunks.as_slice() {
-            // What is written for a file that is not there, unless its text says that it is.
+            // What is written for a file that is not there, unless its text says that it is. Its
+            // name is there all the same.
             if times == [Time::Epoch, Time::Exact] && hunk.old().is_empty() {
-                names.0 = Name::Nothing;
+                left = Name::Nothing;
             }
             if times == [Time::Exact, Time::Epoch] && hunk.new_text().is_empty() {
-                names.1 = Name::Nothing;
+                right = Name::Nothing;
             }
         }
-        self.texts = Some(self.bare(names.0, names.1));
+        self.texts = Some((left, right));
         Ok(self)
     }
 
@@ -428,7 +448,9 @@ impl Section {
         let (tiers, reach) = match (self.origin, shown, self.content) {
             (Origin::Hand, _, _) => (Tiers::DEFAULT, Reach::Free),
             (Origin::Program, _, Stated::WasEmpty) => (Tiers::EXACT, Reach::Empty),
-            (Origin::Program, Shown::None, _) => (Tiers::EXACT, Reach::Zero),
+            (Origin::Program, Shown::Never, _) => (Tiers::EXACT, Reach::Zero),
+            (Origin::Program, Shown::Unclear, Stated::Nothing) => (Tiers::EXACT, Reach::Top),
+            (Origin::Program, Shown::Unclear, Stated::Differs) => (Tiers::EXACT, Reach::Start),
             (Origin::Program, Shown::Some, _) => (Tiers::EXACT, Reach::Strict),
         };
         let edits = self.hunks.into_iter().map(|hunk| hunk.edit(reach));

@@ -114,6 +114,13 @@ impl Chunk {
             self.header = Some(header);
             return Ok(());
         }
+        if text.trim_ascii_end().ends_with(b" @@") {
+            return Err(PatchError::new(
+                number,
+                "nothing is written behind the line that leads to a chunk: leave the `@@` at its \
+                 end out",
+            ));
+        }
         if self.hunk.after.len() == LEADS_MAX {
             return Err(PatchError::new(
                 number,

@@ -230,6 +230,8 @@ pub(in super::super) enum PatchFormat {
     V4a,
     /// A unified diff, with or without the headers of git.
     Unified,
+    /// SEARCH/REPLACE blocks, each below the name of its file.
+    Blocks,
     /// Arguments of editing tools as JSON, one or a list.
     Edits,
 }

@@ -5,18 +5,14 @@ use super::form::{Standing, indent, key, trim, unmarked};
 use super::lines::{Text, body, long, short, split};
 use super::miss::Noted;
 use super::work::Work;
-use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::Tier;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Lines that are looked for together: the automaton takes about fifty bytes for each.
-const LINES_MAX: usize = 4 << 20;
-
 /// A block that is looked for.
 #[derive(Debug)]
-pub(super) struct Sought<'b, 'a> {
+pub(super) struct Block<'b, 'a> {
     /// Its lines.
     pub(super) lines: &'b [&'a [u8]],
     /// Lines that come with it, in pieces: a shift must be possible for them too.
@@ -33,7 +29,7 @@ pub(super) enum Last {
     Anywhere,
 }
 
-impl Sought<'_, '_> {
+impl Block<'_, '_> {
     /// A block that begins with a byte order mark can only be at the beginning, except to the
     /// letter.
     fn is_marked(&self) -> bool {
@@ -106,15 +102,10 @@ pub(super) struct Found {
 pub(super) fn find(
     text: &Text<'_>,
     tiers: impl Iterator<Item = Tier>,
-    blocks: &[Sought<'_, '_>],
+    blocks: &[Block<'_, '_>],
     work: &mut Work,
 ) -> Result<Vec<Option<Found>>, Noted> {
     let mut found: Vec<Option<Found>> = blocks.iter().map(|_| None).collect();
-    let lines: usize = blocks.iter().map(|block| block.lines.len()).sum();
-    if lines > LINES_MAX {
-        let note = "the edits have more than 4194304 lines that stay or go";
-        return Err(Noted::new(Code::OutOfBudget, note));
-    }
     let mut waiting: Vec<usize> = (0..blocks.len()).collect();
     for tier in tiers {
         if waiting.is_empty() {
@@ -150,7 +141,7 @@ pub(super) fn find(
 fn accepted(
     text: &Text<'_>,
     tier: Tier,
-    block: &Sought<'_, '_>,
+    block: &Block<'_, '_>,
     list: Rc<Vec<u32>>,
     work: &mut Work,
 ) -> Result<Hits, Noted> {
@@ -213,13 +204,14 @@ impl<'a> Shift<'a> {
 /// that fits all of its lines and all that come.
 pub(super) fn shift<'t>(
     text: &Text<'t>,
-    block: &Sought<'_, 't>,
+    block: &Block<'_, 't>,
     hit: usize,
     work: &mut Work,
 ) -> Result<Option<Shift<'t>>, Noted> {
     let mut shift = None;
     for (n, line) in block.lines.iter().enumerate() {
-        work.spend(1)?;
+        // A line costs several times what a step of the search does.
+        work.spend(8)?;
         let old = body(unmarked(line, Standing::of(n)));
         if trim(old).is_empty() {
             continue;

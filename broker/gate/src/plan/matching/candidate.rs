@@ -1,19 +1,24 @@
 //! The place in a file that is nearest to a text that is not there: where the longest beginning of
 //! it is, blanks at the ends of lines and kinds of punctuation aside. It is only told, never used.
 
-use super::form::{Standing, first_folded, fold, indent, part, trim, trim_end, unmarked};
+use super::blocks;
+use super::form::{SPACES, Standing, first_folded, fold, indent, trim, trim_end, unmarked};
 use super::lines::{Text, body, long, short, split, terminator};
-use super::miss::{Noted, around};
+use super::miss::{Noted, around, cut};
 use super::order::{Block, Wanted};
+use super::place::sought;
+use super::texts;
 use super::work::Work;
+use portcullis_protocol::limits::REASON_BYTES_MAX;
 use portcullis_protocol::path::is_invisible;
-use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{Tier, Tiers};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Bytes of a text that are looked for.
 const BYTES_MAX: usize = 64 * 1024;
+/// Bytes that name the edit before a note.
+const EDIT: usize = 16;
 /// Characters of a line that are shown.
 const SHOWN: usize = 20;
 
@@ -23,21 +28,27 @@ pub(super) fn of_lead(text: &Text<'_>, wanted: &[u8], after: Option<usize>) -> N
     match after {
         None => {
             let note = format!("the line that leads to it, `{shown}`, is not there");
-            Noted::new(Code::NotUnique, &note)
+            Noted::not_unique(&note)
         }
         Some(line) => {
             let note = format!(
                 "the line that leads to it, `{shown}`, is not after line {}",
                 line + 1
             );
-            Noted::new(Code::NotUnique, &note).near(around(text, line..line + 1))
+            Noted::not_unique(&note).near(around(text, line..line + 1))
         }
     }
 }
 
 /// A block is nowhere.
 pub(super) fn of_block(text: &Text<'_>, tiers: Tiers, block: &Block<'_>, work: &mut Work) -> Noted {
-    missing(text, (tiers, Within::Lines), &block.old, work)
+    let noted = missing(text, (tiers, Within::Lines), &block.old, work);
+    let more = unasked(tiers).iter().skip(1);
+    let found = blocks::find(text, more, &[sought(block)], work);
+    let found = found
+        .ok()
+        .and_then(|found| found.into_iter().flatten().next());
+    also(noted, found.map(|found| found.tier))
 }
 
 /// A text is nowhere.
@@ -48,7 +59,27 @@ pub(super) fn of_text(
     work: &mut Work,
 ) -> Noted {
     let lines: Vec<&[u8]> = split(wanted.old.get(..BYTES_MAX).unwrap_or(wanted.old)).collect();
-    missing(text, (tiers, Within::Bytes), &lines, work)
+    let noted = missing(text, (tiers, Within::Bytes), &lines, work);
+    let found = texts::find(text, unasked(tiers), &[wanted], work);
+    let found = found
+        .ok()
+        .and_then(|found| found.into_iter().flatten().next());
+    also(noted, found.map(|found| found.tier))
+}
+
+/// The tiers that were not asked for.
+fn unasked(tiers: Tiers) -> Tiers {
+    let unasked = Tier::ALL.into_iter().filter(|tier| !tiers.contains(*tier));
+    unasked.fold(Tiers::EXACT, Tiers::with)
+}
+
+/// Says by which tier it would be there, for the next try.
+fn also(mut noted: Noted, tier: Option<Tier>) -> Noted {
+    if let Some(tier) = tier {
+        let said = format!("; by `{tier}` it is there");
+        noted.note = cut(noted.note, REASON_BYTES_MAX - EDIT - said.len()) + &said;
+    }
+    noted
 }
 
 /// Whether a text is whole lines.
@@ -64,12 +95,15 @@ fn missing(
     lines: &[&[u8]],
     work: &mut Work,
 ) -> Noted {
-    let note = |note: &str| Noted::new(Code::NotUnique, note);
-    let Some(line) = nearest(text, within, lines, work) else {
+    let note = Noted::not_unique;
+    let Ok(nearest) = nearest(text, within, lines, work) else {
+        return note("it is not there");
+    };
+    let Some(line) = nearest else {
         let first = lines.iter().find(|line| !trim(body(line)).is_empty());
         let shown = visible(trim(body(first.copied().unwrap_or_default())));
         return note(&format!(
-            "it is not there, nor is any line that begins it: `{shown}`"
+            "it is not there, nor is its first line: `{shown}`"
         ));
     };
     let tier = Tier::ALL
@@ -146,50 +180,25 @@ fn beginning_of(file: &[u8], wanted: &[u8]) -> usize {
 }
 
 /// The first byte at which a line of the file differs from a line of a text, as a tier compares
-/// them, and the rest of the text's line from there.
+/// them, and the rest of the text's line from there. Of an open text only what it has is compared.
 fn difference<'w>(
     tier: Tier,
     file: &[u8],
     wanted: &'w [u8],
     open: bool,
 ) -> Option<(usize, &'w [u8])> {
-    let compared = |line: &'w [u8]| match tier {
-        Tier::Exact => line,
-        Tier::Terminators | Tier::TrailingBlanks | Tier::Indentation | Tier::Punctuation => {
-            body(line)
-        }
-    };
-    let blanks = |line: &[u8]| match tier {
-        Tier::Exact | Tier::Terminators => line.is_empty(),
-        Tier::TrailingBlanks | Tier::Indentation | Tier::Punctuation => {
-            trim_end(&part(tier, line)).is_empty()
-        }
-    };
-    let next = |line: &[u8]| match tier {
-        Tier::Exact | Tier::Terminators | Tier::TrailingBlanks | Tier::Indentation => {
-            line.first().map(|byte| (*byte, 1))
-        }
-        Tier::Punctuation => first_folded(line),
-    };
-    let file = match tier {
-        Tier::Exact => file,
-        Tier::Terminators | Tier::TrailingBlanks | Tier::Indentation | Tier::Punctuation => {
-            body(file)
-        }
-    };
-    let wanted = compared(wanted);
+    let (all, file, counts) = (wanted, counted(tier, file), counted(tier, wanted));
     let (mut at, mut of) = (0, 0);
     loop {
         let now = file.get(at..).unwrap_or_default();
-        let then = wanted.get(of..).unwrap_or_default();
-        if (then.is_empty() && open) || (blanks(now) && blanks(then)) {
-            return None;
-        }
-        match (next(now), next(then)) {
+        let then = counts.get(of..).unwrap_or_default();
+        match (next(tier, now), next(tier, then)) {
             (Some((a, taken)), Some((b, given))) if a == b => {
                 at += taken;
                 of += given;
             }
+            (None, None) => return None,
+            (Some(_), None) if open => return None,
             (Some(_) | None, Some(_) | None) => break,
         }
     }
@@ -198,7 +207,32 @@ fn difference<'w>(
         at -= 1;
         of -= 1;
     }
-    Some((at, wanted.get(of..).unwrap_or_default()))
+    Some((at, all.get(of..).unwrap_or_default()))
+}
+
+/// What of a line a tier compares, as the line has it.
+fn counted(tier: Tier, line: &[u8]) -> &[u8] {
+    match tier {
+        Tier::Exact => line,
+        Tier::Terminators => body(line),
+        Tier::TrailingBlanks | Tier::Indentation => trim_end(body(line)),
+        Tier::Punctuation => {
+            let mut rest = trim_end(body(line));
+            while let Some(space) = SPACES.iter().find(|space| rest.ends_with(space)) {
+                rest = trim_end(rest.get(..rest.len() - space.len()).unwrap_or_default());
+            }
+            rest
+        }
+    }
+}
+
+fn next(tier: Tier, text: &[u8]) -> Option<(u8, usize)> {
+    match tier {
+        Tier::Exact | Tier::Terminators | Tier::TrailingBlanks | Tier::Indentation => {
+            text.first().map(|byte| (*byte, 1))
+        }
+        Tier::Punctuation => first_folded(text),
+    }
 }
 
 /// The beginning of what is left of a line, in backquotes, or that nothing is.
@@ -220,6 +254,9 @@ pub(super) fn visible(text: &[u8]) -> String {
     let mut seen = String::new();
     let mut left = SHOWN;
     for chunk in text.utf8_chunks() {
+        if left == 0 {
+            break;
+        }
         for one in chunk.valid().chars() {
             if left == 0 {
                 seen.push('…');
@@ -263,7 +300,12 @@ fn loose(line: &[u8], standing: Standing) -> Cow<'_, [u8]> {
 
 /// The line where the longest beginning of a text is, the first of several; none where it is less
 /// than half a line.
-fn nearest(text: &Text<'_>, within: Within, lines: &[&[u8]], work: &mut Work) -> Option<usize> {
+fn nearest(
+    text: &Text<'_>,
+    within: Within,
+    lines: &[&[u8]],
+    work: &mut Work,
+) -> Result<Option<usize>, Noted> {
     let mut pattern = match within {
         Within::Lines => b"\n".to_vec(),
         Within::Bytes => Vec::new(),
@@ -281,7 +323,9 @@ fn nearest(text: &Text<'_>, within: Within, lines: &[&[u8]], work: &mut Work) ->
         }
     }
     pattern.truncate(BYTES_MAX);
-    let enough = enough?;
+    let Some(enough) = enough else {
+        return Ok(None);
+    };
     let fails = fails(&pattern);
     let (mut at, mut best, mut found) = (0, 0, None);
     let first = match within {
@@ -292,7 +336,7 @@ fn nearest(text: &Text<'_>, within: Within, lines: &[&[u8]], work: &mut Work) ->
         at = step(&pattern, &fails, at, byte);
     }
     for (n, line) in text.lines().enumerate() {
-        work.spend(1 + line.len() / 4).ok()?;
+        work.spend(1 + line.len() / 4)?;
         let counts = loose(line, Standing::of(n));
         for byte in counts.iter().copied().chain([b'\n']) {
             at = step(&pattern, &fails, at, byte);
@@ -310,7 +354,7 @@ fn nearest(text: &Text<'_>, within: Within, lines: &[&[u8]], work: &mut Work) ->
             break;
         }
     }
-    found.filter(|_| best >= enough)
+    Ok(found.filter(|_| best >= enough))
 }
 
 /// For each beginning of a pattern, the longest shorter one that it ends with.

@@ -28,6 +28,23 @@ pub(super) fn indent(text: &[u8]) -> &[u8] {
     text.get(..kept.unwrap_or(text.len())).unwrap_or_default()
 }
 
+/// Spaces that fold to the ASCII one.
+pub(super) const SPACES: [&[u8]; 13] = [
+    b"\xc2\xa0",
+    b"\xe2\x80\x82",
+    b"\xe2\x80\x83",
+    b"\xe2\x80\x84",
+    b"\xe2\x80\x85",
+    b"\xe2\x80\x86",
+    b"\xe2\x80\x87",
+    b"\xe2\x80\x88",
+    b"\xe2\x80\x89",
+    b"\xe2\x80\x8a",
+    b"\xe2\x80\xaf",
+    b"\xe2\x81\x9f",
+    b"\xe3\x80\x80",
+];
+
 /// Where a line stands that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {

@@ -28,6 +28,11 @@ impl Noted {
         }
     }
 
+    /// A text is not where it must be, or not so often.
+    pub(super) fn not_unique(note: &str) -> Self {
+        Self::new(Code::NotUnique, note)
+    }
+
     pub(super) fn near(mut self, near: Option<Lines>) -> Self {
         self.near = near;
         self
@@ -42,16 +47,21 @@ pub(super) fn around(text: &Text<'_>, lines: Range<usize>) -> Option<Lines> {
 }
 
 /// A note, cut at a character to what a refusal carries.
-pub(super) fn short(mut note: String) -> String {
-    if note.len() > REASON_BYTES_MAX {
-        let mut cut = REASON_BYTES_MAX - 3;
-        while !note.is_char_boundary(cut) {
-            cut -= 1;
+pub(super) fn short(note: String) -> String {
+    cut(note, REASON_BYTES_MAX)
+}
+
+/// A text of at most `most` bytes, cut at a character.
+pub(super) fn cut(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        let mut end = most - '…'.len_utf8();
+        while !text.is_char_boundary(end) {
+            end -= 1;
         }
-        note.truncate(cut);
-        note.push('…');
+        text.truncate(end);
+        text.push('…');
     }
-    note
+    text
 }
 
 /// Lines from 0 by their numbers: `lines 4, 9 and 12`.
@@ -66,5 +76,13 @@ pub(super) fn numbers(lines: impl Iterator<Item = usize>, of: usize) -> String {
         (Some(_), true) => format!("line{s} {}, …", named.join(", ")),
         (Some((last, [])), false) => format!("line{s} {last}"),
         (Some((last, rest)), false) => format!("line{s} {} and {last}", rest.join(", ")),
+    }
+}
+
+/// `once`, or how many times.
+pub(super) fn times(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        _ => format!("{count} times"),
     }
 }

@@ -4,11 +4,17 @@ use super::lines::{Text, body, split};
 use super::miss::{Noted, around};
 use super::{Edits, Failed};
 use portcullis_protocol::anchor::{Anchor, Labels};
+use portcullis_protocol::limits::COMPOSED_BYTES_MAX;
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{
     AnchoredDeed, Count, Edges, Hunk, Part, Replace, Span, TextEdit, Tiers,
 };
+use std::collections::HashMap;
 use std::ops::Range;
+
+/// Lines that stay or go, in all edits together: the automaton that looks for them takes about fifty
+/// bytes for each.
+const LINES_MAX: usize = 4 << 20;
 
 /// One edit.
 #[derive(Debug)]
@@ -73,33 +79,63 @@ pub(super) enum Deed<'a> {
 
 /// Reads edits.
 pub(super) fn read(order: Edits<'_>) -> Result<Vec<Item<'_>>, Failed> {
+    let mut room = Room {
+        content: order.content,
+        bytes: COMPOSED_BYTES_MAX,
+        lines: LINES_MAX,
+    };
     let items = order.edits.iter().enumerate();
     items
-        .map(|(n, edit)| item(order, edit).map_err(|why| (Some(n), why)))
+        .map(|(n, edit)| item(order.tiers, edit, &mut room).map_err(|why| (Some(n), why)))
         .collect()
+}
+
+/// What edits may still have: spans may be of the same bytes, so that the content does not bound
+/// them.
+struct Room<'a> {
+    content: &'a [u8],
+    bytes: usize,
+    lines: usize,
+}
+
+impl<'a> Room<'a> {
+    fn bytes(&mut self, span: Span) -> Result<&'a [u8], Noted> {
+        let Some(bytes) = span.of(self.content) else {
+            return refuse("no such content");
+        };
+        let note = "the texts of the edits are too many bytes together";
+        let left = self.bytes.checked_sub(bytes.len());
+        self.bytes = left.ok_or_else(|| Noted::new(Code::OutOfBudget, note))?;
+        Ok(bytes)
+    }
+
+    /// The lines of a text that stay or go.
+    fn lines(&mut self, text: &'a [u8]) -> Result<impl Iterator<Item = &'a [u8]> + use<'a>, Noted> {
+        let count = memchr::memchr_iter(b'\n', text).count() + 1;
+        let note = "the edits have more than 4194304 lines that stay or go";
+        let left = self.lines.checked_sub(count);
+        self.lines = left.ok_or_else(|| Noted::new(Code::OutOfBudget, note))?;
+        Ok(split(text))
+    }
 }
 
 fn refuse<T>(note: &str) -> Result<T, Noted> {
     Err(Noted::new(Code::OutOfRange, note))
 }
 
-fn item<'a>(order: Edits<'a>, edit: &'a TextEdit) -> Result<Item<'a>, Noted> {
-    let bytes = |span: Span| match span.of(order.content) {
-        Some(bytes) => Ok(bytes),
-        None => refuse("no such content"),
-    };
+fn item<'a>(tiers: Tiers, edit: &TextEdit, room: &mut Room<'a>) -> Result<Item<'a>, Noted> {
     match edit {
-        TextEdit::Replace(one) => wanted(*one, bytes).map(Item::Replace),
-        TextEdit::Hunk(hunk) => block(order.tiers, hunk, bytes).map(Item::Block),
+        TextEdit::Replace(one) => wanted(*one, room).map(Item::Replace),
+        TextEdit::Hunk(hunk) => block(tiers, hunk, room).map(Item::Block),
         TextEdit::Insert(one) => Ok(Item::Put {
             line: one.line,
-            text: some(bytes(one.text)?)?,
+            text: some(room.bytes(one.text)?)?,
         }),
         TextEdit::Anchored(one) => {
             let deed = match one.deed {
-                AnchoredDeed::Replace(text) => Deed::Replace(unlabelled(bytes(text)?)?),
-                AnchoredDeed::Before(text) => Deed::Before(unlabelled(some(bytes(text)?)?)?),
-                AnchoredDeed::After(text) => Deed::After(unlabelled(some(bytes(text)?)?)?),
+                AnchoredDeed::Replace(text) => Deed::Replace(unlabelled(room.bytes(text)?)?),
+                AnchoredDeed::Before(text) => Deed::Before(unlabelled(some(room.bytes(text)?)?)?),
+                AnchoredDeed::After(text) => Deed::After(unlabelled(some(room.bytes(text)?)?)?),
             };
             if one.first.line > one.last.line {
                 let note = format!("`{}` is after `{}`", one.first, one.last);
@@ -114,13 +150,10 @@ fn item<'a>(order: Edits<'a>, edit: &'a TextEdit) -> Result<Item<'a>, Noted> {
     }
 }
 
-fn wanted<'a>(
-    one: Replace,
-    bytes: impl Fn(Span) -> Result<&'a [u8], Noted>,
-) -> Result<Wanted<'a>, Noted> {
+fn wanted<'a>(one: Replace, room: &mut Room<'a>) -> Result<Wanted<'a>, Noted> {
     let wanted = Wanted {
-        old: bytes(one.old)?,
-        new: bytes(one.new)?,
+        old: room.bytes(one.old)?,
+        new: room.bytes(one.new)?,
         count: one.count,
     };
     if wanted.old.is_empty() {
@@ -135,22 +168,18 @@ fn wanted<'a>(
     Ok(wanted)
 }
 
-fn block<'a>(
-    tiers: Tiers,
-    hunk: &Hunk,
-    bytes: impl Fn(Span) -> Result<&'a [u8], Noted>,
-) -> Result<Block<'a>, Noted> {
+fn block<'a>(tiers: Tiers, hunk: &Hunk, room: &mut Room<'a>) -> Result<Block<'a>, Noted> {
     let (mut old, mut runs) = (Vec::new(), Vec::<Run<'a>>::new());
     let mut open = false;
     let mut last_new: &[u8] = b"";
     for part in hunk.parts.as_slice() {
         let (Part::Keep(span) | Part::Remove(span) | Part::Insert(span)) = part;
-        let text = bytes(*span)?;
+        let text = room.bytes(*span)?;
         if text.is_empty() {
             continue;
         }
         if let Part::Keep(_) = part {
-            old.extend(split(text));
+            old.extend(room.lines(text)?);
             open = false;
             last_new = b"\n";
             continue;
@@ -167,7 +196,7 @@ fn block<'a>(
         match part {
             Part::Keep(_) => {}
             Part::Remove(_) => {
-                old.extend(split(text));
+                old.extend(room.lines(text)?);
                 run.old.end = old.len();
             }
             Part::Insert(_) => {
@@ -189,7 +218,9 @@ fn block<'a>(
     let given = tiers == Tiers::EXACT || !last.ends_with(b"\n") || !last_new.ends_with(b"\n");
     let leads = hunk.after.as_slice().iter();
     Ok(Block {
-        leads: leads.map(|lead| bytes(*lead)).collect::<Result<_, _>>()?,
+        leads: leads
+            .map(|lead| room.bytes(*lead))
+            .collect::<Result<_, _>>()?,
         line: hunk.line,
         edges: hunk.edges,
         old,
@@ -229,30 +260,30 @@ pub(super) fn check_labels(
     items: &[Item<'_>],
     labels: &Labels,
 ) -> Result<(), Failed> {
+    // Each line is hashed once, however many edits name it.
+    let mut known: HashMap<u64, Anchor> = HashMap::new();
     for (n, item) in items.iter().enumerate() {
         let (first, last) = match item {
             Item::Labelled { first, last, .. } => (first, last),
             Item::Replace(_) | Item::Block(_) | Item::Put { .. } => continue,
         };
-        for asked in [first, last] {
-            check_label(text, *asked, labels).map_err(|why| (Some(n), why))?;
+        for asked in [*first, *last] {
+            let line = usize::try_from(asked.line.saturating_sub(1)).unwrap_or(usize::MAX);
+            let stale = |note: &str| {
+                let near = around(text, line..line.saturating_add(1));
+                (Some(n), Noted::new(Code::StaleAnchor, note).near(near))
+            };
+            if line >= text.count() {
+                let note = format!("`{asked}`: the file has {} lines", text.count());
+                return Err(stale(&note));
+            }
+            let now = *known
+                .entry(asked.line)
+                .or_insert_with(|| labels.label(asked.line, body(text.line(line))));
+            if now != asked {
+                return Err(stale(&format!("`{asked}`: that line is `{now}` now")));
+            }
         }
     }
     Ok(())
-}
-
-fn check_label(text: &Text<'_>, asked: Anchor, labels: &Labels) -> Result<(), Noted> {
-    let line = usize::try_from(asked.line.saturating_sub(1)).unwrap_or(usize::MAX);
-    let stale = |note: String| {
-        let near = around(text, line..line.saturating_add(1));
-        Err(Noted::new(Code::StaleAnchor, &note).near(near))
-    };
-    if line >= text.count() {
-        return stale(format!("`{asked}`: the file has {} lines", text.count()));
-    }
-    let now = labels.label(asked.line, body(text.line(line)));
-    if now == asked {
-        return Ok(());
-    }
-    stale(format!("`{asked}`: that line is `{now}` now"))
 }

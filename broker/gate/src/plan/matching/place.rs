@@ -1,18 +1,18 @@
 //! Which of its places an edit means: there must be one, and only what narrows them may make it so.
 
-use super::blocks::{self, Found, Hits, Last, Shift, Sought};
-use super::form::trim;
-use super::lines::{BOM, Text, body, long, short, split};
-use super::miss::{Noted, around, numbers};
+use super::blocks::{self, Found, Hits, Last, Shift};
+use super::leads::Leads;
+use super::lines::{Text, long, split};
+use super::miss::{Noted, around, numbers, times};
+use super::occurrences::Rest;
 use super::order::{Block, Deed, Item, Wanted};
 use super::splice::{self, Splice, Spot};
-use super::texts::{self, Places, Rest};
+use super::texts::{self, Places};
 use super::work::Work;
 use super::{Failed, candidate};
 use portcullis_protocol::anchor::Anchor;
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{Count, Edges, Tier, Tiers};
-use std::collections::HashMap;
 use std::ops::Range;
 use std::vec;
 
@@ -24,16 +24,12 @@ pub(super) struct Search<'s, 'a> {
     pub(super) items: &'s [Item<'a>],
 }
 
-fn not_unique(note: &str) -> Noted {
-    Noted::new(Code::NotUnique, note)
-}
-
 impl<'s, 'a> Search<'s, 'a> {
     /// What all edits change, in their order.
     pub(super) fn splices(self, work: &mut Work) -> Result<Vec<Splice<'a>>, Failed> {
         let mut texts = self.texts(work).map_err(|why| (None, why))?;
         let mut blocks = self.blocks(work).map_err(|why| (None, why))?;
-        let leads = Leads::new(self, work).map_err(|why| (None, why))?;
+        let leads = Leads::new(self.text, self.items, work).map_err(|why| (None, why))?;
         let mut splices = Vec::with_capacity(self.items.len());
         let (mut previous, mut bytes) = (None, 0);
         for (n, item) in self.items.iter().enumerate() {
@@ -85,7 +81,7 @@ impl<'s, 'a> Search<'s, 'a> {
             Item::Block(block) => (!block.old.is_empty()).then(|| sought(block)),
             Item::Replace(_) | Item::Put { .. } | Item::Labelled { .. } => None,
         });
-        let blocks: Vec<Sought<'_, '_>> = blocks.collect();
+        let blocks: Vec<blocks::Block<'_, '_>> = blocks.collect();
         Ok(blocks::find(self.text, self.tiers.iter(), &blocks, work)?.into_iter())
     }
 
@@ -156,13 +152,14 @@ impl<'s, 'a> Search<'s, 'a> {
         let apart = if overlap { ", and they overlap" } else { "" };
         let lines = ranges.iter().map(|range| self.text.at(range.start));
         let note = format!(
-            "it is there {at_least}{} times ({}){apart}, and must be {count}: {}",
-            ranges.len(),
+            "it is there {at_least}{} ({}){apart}, and must be {}: {}",
+            times(ranges.len()),
             places.tier,
+            times(long(count)),
             numbers(lines, ranges.len()),
         );
         let first = ranges.first().map_or(0, |range| self.text.at(range.start));
-        Err(not_unique(&note).near(around(self.text, first..first + 1)))
+        Err(Noted::not_unique(&note).near(around(self.text, first..first + 1)))
     }
 
     /// The splices of a block, and the line after the last one it changes.
@@ -247,14 +244,14 @@ impl<'s, 'a> Search<'s, 'a> {
             numbers(hits.iter(), hits.len())
         );
         let first = hits.first().unwrap_or(0);
-        Err(not_unique(&note).near(around(self.text, first..first + block.old.len())))
+        Err(Noted::not_unique(&note).near(around(self.text, first..first + block.old.len())))
     }
 
     fn elsewhere(self, hits: &Hits, tier: Tier, why: &str) -> Noted {
         let lines = numbers(hits.iter(), hits.len());
         let first = hits.first().unwrap_or(0);
         let note = format!("it is at {lines} ({tier}), {why}");
-        not_unique(&note).near(around(self.text, first..first + 1))
+        Noted::not_unique(&note).near(around(self.text, first..first + 1))
     }
 
     /// The line before which lines come that stand with none.
@@ -269,7 +266,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 };
                 if after.is_some_and(|lead| line <= lead) {
                     let note = format!("line {} is not after the line that leads to it", line + 1);
-                    return Err(not_unique(&note).near(around(self.text, line..line)));
+                    return Err(Noted::not_unique(&note).near(around(self.text, line..line)));
                 }
                 line
             }
@@ -280,7 +277,7 @@ impl<'s, 'a> Search<'s, 'a> {
             (None, None, Edges::Free) => {
                 let note = "nothing says where its lines come: give lines around them, a line \
                             that leads to it, or a line number";
-                return Err(not_unique(note));
+                return Err(Noted::not_unique(note));
             }
         };
         let fits = match block.edges {
@@ -295,7 +292,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 Edges::End => "the place is not the end of the file",
                 Edges::Both | Edges::Free => "the file is not empty",
             };
-            return Err(not_unique(note).near(around(self.text, line..line)));
+            return Err(Noted::not_unique(note).near(around(self.text, line..line)));
         }
         Ok(line)
     }
@@ -335,96 +332,11 @@ fn index(line: u64) -> usize {
     usize::try_from(line).unwrap_or(usize::MAX)
 }
 
-pub(super) fn sought<'b, 'a>(block: &'b Block<'a>) -> Sought<'b, 'a> {
+pub(super) fn sought<'b, 'a>(block: &'b Block<'a>) -> blocks::Block<'b, 'a> {
     let new = block.runs.iter().flat_map(|run| run.new.iter().copied());
-    Sought {
+    blocks::Block {
         lines: &block.old,
         new: new.collect(),
         last: Last::EndsFile,
-    }
-}
-
-/// Where the lines are that lead to blocks.
-#[derive(Debug)]
-struct Leads<'a> {
-    /// In order, by what counts of them.
-    lines: HashMap<&'a [u8], Vec<u32>>,
-}
-
-/// What counts of a line that leads.
-fn lead(line: &[u8]) -> &[u8] {
-    trim(body(line))
-}
-
-impl<'a> Leads<'a> {
-    fn new(search: Search<'_, 'a>, work: &mut Work) -> Result<Self, Noted> {
-        let mut lines: HashMap<&[u8], Vec<u32>> = HashMap::new();
-        for item in search.items {
-            match item {
-                Item::Block(block) => {
-                    lines.extend(block.leads.iter().map(|line| (lead(line), Vec::new())));
-                }
-                Item::Replace(_) | Item::Put { .. } | Item::Labelled { .. } => {}
-            }
-        }
-        if lines.is_empty() {
-            return Ok(Self { lines });
-        }
-        for (n, line) in search.text.lines().enumerate() {
-            work.spend(1 + line.len() / 16)?;
-            let line = match n {
-                0 => line.strip_prefix(BOM).unwrap_or(line),
-                _ => line,
-            };
-            if let Some(known) = lines.get_mut(lead(line)) {
-                known.push(short(n));
-                work.keep()?;
-            }
-        }
-        Ok(Self { lines })
-    }
-
-    fn of(&self, line: &[u8]) -> &[u32] {
-        self.lines.get(lead(line)).map_or(&[], Vec::as_slice)
-    }
-
-    /// The last line that leads to a block, each the first one after the one before it.
-    fn after(&self, text: &Text<'_>, block: &Block<'_>) -> Result<Option<usize>, Noted> {
-        self.walk(text, &block.leads)
-    }
-
-    fn walk(&self, text: &Text<'_>, leads: &[&[u8]]) -> Result<Option<usize>, Noted> {
-        let mut after: Option<usize> = None;
-        for wanted in leads {
-            let lines = self.of(wanted);
-            let next = lines.partition_point(|line| after.is_some_and(|at| long(*line) <= at));
-            let Some(line) = lines.get(next) else {
-                return Err(candidate::of_lead(text, wanted, after));
-            };
-            after = Some(long(*line));
-        }
-        Ok(after)
-    }
-
-    /// The last line that leads to a block, which must be in one place.
-    fn only(&self, text: &Text<'_>, block: &Block<'_>) -> Result<usize, Noted> {
-        let Some((last, before)) = block.leads.split_last() else {
-            return Ok(0);
-        };
-        let after = self.walk(text, before)?;
-        let lines = self.of(last);
-        let from = lines.partition_point(|line| after.is_some_and(|at| long(*line) <= at));
-        match lines.get(from..).unwrap_or_default() {
-            [only] => Ok(long(*only)),
-            several => {
-                let note = format!(
-                    "the line that leads to it is there {} times, and must be once: {}",
-                    several.len(),
-                    numbers(several.iter().map(|line| long(*line)), several.len())
-                );
-                let first = several.first().map_or(0, |line| long(*line));
-                Err(not_unique(&note).near(around(text, first..first + 1)))
-            }
-        }
     }
 }

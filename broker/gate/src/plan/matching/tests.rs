@@ -1,7 +1,12 @@
 //! How edits are found and made.
 
 mod blocks;
+mod cost;
+mod generated;
+mod letters;
 mod lines;
+mod properties;
+mod reference;
 mod texts;
 
 use super::{Edited, Edits, Miss, apply};

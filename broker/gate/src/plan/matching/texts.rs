@@ -1,21 +1,15 @@
 //! Where texts are that may begin and end within lines.
 
-use super::blocks::{self, Last, Sought};
+use super::blocks::{self, Block, Last};
 use super::form::{self, Standing, first_folded, is_blank, part, trim_end};
 use super::lines::{BOM, Text, body, long, short, split, terminator};
 use super::miss::Noted;
+use super::occurrences::{self, Place, Rest, Sought};
 use super::order::Wanted;
 use super::work::Work;
-use memchr::memmem;
-use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{Count, Tier, Tiers};
 use std::borrow::Cow;
 use std::ops::Range;
-
-/// Places of all texts together, at most.
-const PLACES_MAX: usize = 1 << 20;
-/// Places of one text that are counted beyond those it must have.
-const BEYOND: usize = 16;
 
 /// Where a text is, by the first tier where it is.
 #[derive(Debug)]
@@ -27,12 +21,6 @@ pub(super) struct Places {
     pub(super) rest: Rest,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
-    None,
-    Unknown,
-}
-
 /// Looks for texts; none for one that is nowhere.
 pub(super) fn find(
     text: &Text<'_>,
@@ -41,7 +29,6 @@ pub(super) fn find(
     work: &mut Work,
 ) -> Result<Vec<Option<Places>>, Noted> {
     let mut found: Vec<Option<Places>> = wanted.iter().map(|_| None).collect();
-    let mut total = 0;
     for tier in tiers.iter() {
         let waiting: Vec<(usize, &Wanted<'_>)> = wanted
             .iter()
@@ -61,61 +48,12 @@ pub(super) fn find(
             Tier::Indentation => shifted(text, &texts, work)?,
         };
         for ((n, _), places) in waiting.into_iter().zip(places) {
-            total += places.ranges.len();
             if let Some(place) = found.get_mut(n).filter(|_| !places.ranges.is_empty()) {
                 *place = Some(places);
             }
         }
-        if total > PLACES_MAX {
-            let note = "the texts to replace are in more than 1048576 places";
-            return Err(Noted::new(Code::OutOfBudget, note));
-        }
     }
     Ok(found)
-}
-
-/// Where something begins, in order.
-struct Starts {
-    starts: Vec<usize>,
-    rest: Rest,
-}
-
-/// The places of `pattern` in `haystack` that `fits` accepts. Where a number of places is asked
-/// for, those that overlap count too: which of them is meant would be a guess.
-fn occurrences(
-    haystack: &[u8],
-    pattern: &[u8],
-    count: Count,
-    fits: impl Fn(usize) -> bool,
-    work: &mut Work,
-) -> Result<Starts, Noted> {
-    let most = match count {
-        Count::Exactly(n) => long(n).saturating_add(BEYOND).min(PLACES_MAX + 1),
-        Count::All => PLACES_MAX + 1,
-    };
-    let finder = memmem::Finder::new(pattern);
-    let mut starts: Vec<usize> = Vec::new();
-    let mut from = 0;
-    work.spend(haystack.len() / 16)?;
-    while let Some(at) = haystack.get(from..).and_then(|rest| finder.find(rest)) {
-        let at = from + at;
-        work.spend(1 + pattern.len() / 16)?;
-        let hit = fits(at);
-        let overlapping = starts.last().is_some_and(|last| last + pattern.len() > at);
-        if hit {
-            starts.push(at);
-        }
-        if starts.len() >= most || (hit && overlapping) {
-            let rest = Rest::Unknown;
-            return Ok(Starts { starts, rest });
-        }
-        from = match (count, hit) {
-            (Count::All, true) => at + pattern.len(),
-            (Count::All, false) | (Count::Exactly(_), _) => at + 1,
-        };
-    }
-    let rest = Rest::None;
-    Ok(Starts { starts, rest })
 }
 
 fn exact(
@@ -131,23 +69,32 @@ fn exact(
         let before = at.checked_sub(1).and_then(|before| bytes.get(before));
         tiers == Tiers::EXACT || bytes.get(at) != Some(&b'\n') || before != Some(&b'\r')
     };
-    let mut places = Vec::with_capacity(wanted.len());
-    for one in wanted {
-        let found = occurrences(bytes, one.old, one.count, whole, work)?;
-        let ranges = found.starts.iter().map(|at| *at..*at + one.old.len());
-        places.push(Places {
+    let sought: Vec<Sought<'_>> = wanted
+        .iter()
+        .map(|one| Sought {
+            bytes: one.old,
+            takes: one.old.len(),
+            count: one.count,
+            place: Place::Anywhere,
+        })
+        .collect();
+    let found = occurrences::find(bytes, &sought, whole, work)?;
+    let places = found.into_iter().zip(wanted).map(|(found, one)| {
+        let ranges = found.starts.iter().map(|at| long(*at));
+        Places {
             tier: Tier::Exact,
-            ranges: ranges.collect(),
+            ranges: ranges.map(|at| at..at + one.old.len()).collect(),
             rest: found.rest,
-        });
-    }
-    Ok(places)
+        }
+    });
+    Ok(places.collect())
 }
 
 /// A text as a tier compares it.
 struct Pattern {
     bytes: Vec<u8>,
-    standing: Standing,
+    count: Count,
+    place: Place,
     ends: Ends,
 }
 
@@ -174,11 +121,12 @@ enum Ends {
 
 /// A text as it is looked for: with what comes after its last newline as it is; and, if blanks end
 /// that, without them, at the end of a line.
-fn patterns(tier: Tier, old: &[u8]) -> Vec<Pattern> {
+fn as_patterns(tier: Tier, one: &Wanted<'_>) -> impl Iterator<Item = Pattern> {
+    let (old, count) = (one.old, one.count);
     let text = old.strip_prefix(BOM);
-    let standing = match text {
-        Some(_) => Standing::First,
-        None => Standing::Later,
+    let place = match text {
+        Some(_) => Place::First,
+        None => Place::Anywhere,
     };
     let mut bytes = Vec::with_capacity(old.len());
     let (mut plain, mut last) = (true, &b""[..]);
@@ -204,20 +152,15 @@ fn patterns(tier: Tier, old: &[u8]) -> Vec<Pattern> {
     bytes.extend_from_slice(&folded(tier, last));
     // What is left of nothing but blanks is at the end of every line.
     let nothing = plain && last.is_empty() && tier != Tier::Terminators;
-    let mut patterns = Vec::new();
-    if !bytes.is_empty() && !nothing {
-        patterns.push(Pattern {
-            bytes,
-            standing,
-            ends: Ends::There,
-        });
-    }
-    patterns.extend(blank.map(|bytes| Pattern {
+    let there = (!bytes.is_empty() && !nothing).then_some((bytes, Ends::There));
+    let blank = blank.map(|bytes| (bytes, Ends::WithBlanks));
+    let both = there.into_iter().chain(blank);
+    both.map(move |(bytes, ends)| Pattern {
         bytes,
-        standing,
-        ends: Ends::WithBlanks,
-    }));
-    patterns
+        count,
+        place,
+        ends,
+    })
 }
 
 fn folded(tier: Tier, text: &[u8]) -> Cow<'_, [u8]> {
@@ -239,20 +182,25 @@ fn normal(
 ) -> Result<Vec<Places>, Noted> {
     let seen = as_seen(text, tier);
     work.spend(seen.len() / 4)?;
-    let mut found = Vec::new();
-    let mut ends = Vec::new();
+    let mut patterns: Vec<(usize, Pattern)> = Vec::new();
     for (n, one) in wanted.iter().enumerate() {
-        for pattern in patterns(tier, one.old) {
-            let fits = |at: usize| match pattern.standing {
-                Standing::First => at == 0,
-                Standing::Later => true,
-            };
-            let starts = occurrences(&seen, &pattern.bytes, one.count, fits, work)?;
-            for start in &starts.starts {
-                ends.push(short(*start));
-                ends.push(short(pattern.end(*start)));
-            }
-            found.push((n, pattern, starts));
+        patterns.extend(as_patterns(tier, one).map(|pattern| (n, pattern)));
+    }
+    let sought: Vec<Sought<'_>> = patterns
+        .iter()
+        .map(|(_, pattern)| Sought {
+            bytes: &pattern.bytes,
+            takes: pattern.end(0),
+            count: pattern.count,
+            place: pattern.place,
+        })
+        .collect();
+    let found = occurrences::find(&seen, &sought, |_| true, work)?;
+    let mut ends = Vec::new();
+    for ((_, pattern), starts) in patterns.iter().zip(&found) {
+        for start in &starts.starts {
+            ends.push(*start);
+            ends.push(short(pattern.end(long(*start))));
         }
     }
     ends.sort_unstable();
@@ -264,37 +212,51 @@ fn normal(
         let known = ends.binary_search(&short(at)).ok();
         known.and_then(|n| there.get(n)).map_or(0, |at| long(*at))
     };
-    let mut places: Vec<Places> = wanted
-        .iter()
+    let ranges = patterns.iter().zip(found).map(|((n, pattern), starts)| {
+        let ranges = starts.starts.into_iter().map(long);
+        let ranges = ranges.map(|start| match pattern.ends {
+            Ends::There => place(start)..place(pattern.end(start)),
+            Ends::WithBlanks => place(start)..line_end(text, place(pattern.end(start))),
+        });
+        (*n, ranges.collect(), starts.rest)
+    });
+    Ok(gathered(tier, wanted.len(), ranges))
+}
+
+/// The end of the line, without its terminator, that what counts of it ends at `end`.
+fn line_end(text: &Text<'_>, end: usize) -> usize {
+    // The byte before is in the line, whatever ends that.
+    let line = text.at(end.saturating_sub(1));
+    text.start(line) + body(text.line(line)).len()
+}
+
+/// Places of each text, from those of its patterns.
+fn gathered(
+    tier: Tier,
+    texts: usize,
+    found: impl Iterator<Item = (usize, Vec<Range<usize>>, Rest)>,
+) -> Vec<Places> {
+    let mut places: Vec<Places> = (0..texts)
         .map(|_| Places {
             tier,
             ranges: Vec::new(),
             rest: Rest::None,
         })
         .collect();
-    for (n, pattern, starts) in found {
+    for (n, ranges, rest) in found {
         let Some(of) = places.get_mut(n) else {
             continue;
         };
-        if starts.rest == Rest::Unknown {
-            of.rest = Rest::Unknown;
-        }
-        for start in starts.starts {
-            let end = place(pattern.end(start));
-            let end = match pattern.ends {
-                Ends::There => end,
-                Ends::WithBlanks => {
-                    // The byte before is in the line, whatever ends that.
-                    let line = text.at(end.saturating_sub(1));
-                    text.start(line) + body(text.line(line)).len()
-                }
-            };
-            of.ranges.push(place(start)..end);
-        }
+        // The end that the last line does not have is no place: there is nothing to replace.
+        of.ranges
+            .extend(ranges.into_iter().filter(|range| !range.is_empty()));
         of.ranges
             .sort_unstable_by_key(|range| (range.start, range.end));
+        if rest == Rest::Unknown {
+            of.rest = Rest::Unknown;
+        }
     }
-    Ok(places)
+    places
 }
 
 /// A file as a tier compares it: of each line what counts, and a newline.
@@ -345,12 +307,18 @@ fn located(text: &Text<'_>, tier: Tier, seen: &[u32]) -> Vec<u32> {
 fn shifted(text: &Text<'_>, wanted: &[&Wanted<'_>], work: &mut Work) -> Result<Vec<Places>, Noted> {
     let lines: Vec<Vec<&[u8]>> = wanted.iter().map(|one| split(one.old).collect()).collect();
     let blocks = lines.iter().zip(wanted);
-    let blocks: Vec<Sought<'_, '_>> = blocks.map(|(lines, one)| as_block(lines, one)).collect();
+    let blocks: Vec<Block<'_, '_>> = blocks.map(|(lines, one)| as_block(lines, one)).collect();
     let found = blocks::find(text, std::iter::once(Tier::Indentation), &blocks, work)?;
     let mut places = Vec::with_capacity(wanted.len());
     for ((found, block), one) in found.into_iter().zip(&blocks).zip(wanted) {
         let lines = block.lines.len();
-        let hits = found.iter().flat_map(|found| found.hits.iter());
+        // Nothing but blanks is not further in or out; it would be every blank line.
+        let blank = block
+            .lines
+            .iter()
+            .all(|line| trim_end(body(line)).is_empty());
+        let found = found.iter().filter(|_| !blank);
+        let hits = found.flat_map(|found| found.hits.iter());
         let range = |hit: usize| {
             let start = match hit {
                 0 => text.mark(),
@@ -377,8 +345,8 @@ fn shifted(text: &Text<'_>, wanted: &[&Wanted<'_>], work: &mut Work) -> Result<V
 }
 
 /// A text as whole lines, which `lines` are.
-pub(super) fn as_block<'b, 'a>(lines: &'b [&'a [u8]], one: &Wanted<'a>) -> Sought<'b, 'a> {
-    Sought {
+pub(super) fn as_block<'b, 'a>(lines: &'b [&'a [u8]], one: &Wanted<'a>) -> Block<'b, 'a> {
+    Block {
         lines,
         new: vec![one.new],
         last: Last::Anywhere,

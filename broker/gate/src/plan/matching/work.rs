@@ -4,7 +4,7 @@ use super::miss::Noted;
 use portcullis_protocol::refusal::Code;
 
 /// Steps for every byte of the file and of the edits.
-const STEPS_PER_BYTE: u64 = 64;
+const STEPS_PER_BYTE: u64 = 32;
 /// Steps that any edits may take.
 const STEPS_FREE: u64 = 1 << 24;
 /// Places that are kept at most: four bytes each.
@@ -56,5 +56,11 @@ impl Work {
             Code::OutOfBudget,
             "the texts of the edits are in too many places; longer texts are in fewer",
         ))
+    }
+
+    /// Steps so far.
+    #[cfg(test)]
+    pub(super) fn done(&self) -> u64 {
+        self.done
     }
 }

@@ -108,6 +108,11 @@ impl Texts {
         self.trailing
     }
 
+    /// Whether a side ends without a newline, as only a file does.
+    pub(super) fn ends_file(&self) -> bool {
+        self.old.end == End::OfFile || self.new.end == End::OfFile
+    }
+
     /// Whether a line goes or comes.
     pub(super) fn changes(&self) -> bool {
         self.kind == Kind::Changes

@@ -312,6 +312,9 @@ fn what_changes_may_not_overlap_and_what_stays_may() {
         "{miss:?}"
     );
     assert_eq!(miss.edit, 1);
+    // What changes nothing is in nobody's way.
+    let plan = one(&["-a\n", "-b\n"]).hunk(&hunk(&[" b\n", " c\n"]));
+    assert_eq!(plan.on("a\nb\nc\n"), "c\n");
     // Into the middle of what goes.
     let miss = one(&["-a\n", "-b\n"]).insert(1, "x\n").miss("a\nb\nc\n");
     assert_eq!(miss.code, Code::Collision);
@@ -365,11 +368,26 @@ fn the_nearest_place_is_told() {
         old,
         "nearest is line 5, but the file ends before its line 4",
     );
-    one(&["-secrets\n"]).missing(
-        Tiers::DEFAULT,
-        old,
-        "nor is any line that begins it: `secrets`",
-    );
+    one(&["-secrets\n"]).missing(Tiers::DEFAULT, old, "nor is its first line: `secrets`");
     let miss = plan.miss(old);
     assert_eq!(miss.near, Some(lines_of(1, 7)));
+    // And by which tier it would be there.
+    assert!(!miss.note.contains("it is there"), "{miss:?}");
+    one(&["-  a\n"]).missing(Tiers::DEFAULT, "a\n", "; by `indentation` it is there");
+    one(&["-'\n"]).missing(
+        Tiers::DEFAULT,
+        "\u{2019}\n",
+        "; by `punctuation` it is there",
+    );
+    one(&["-a\n"]).missing(Tiers::EXACT, "a \n", "; by `trailing-blanks` it is there");
+    let long = format!("-{}x\n", "\u{2019}".repeat(60));
+    let short = format!("{}x\n", "'".repeat(60));
+    let plan = one(&["-nowhere\n"; 2]).hunk(&hunk(&[&long]));
+    plan.missing(Tiers::DEFAULT, &short, "edit 1: ");
+    let plan = one(&["+x\n", " '\n"]).hunk(&hunk(&[&long]));
+    plan.missing(
+        Tiers::DEFAULT,
+        format!("'\n{short}"),
+        "; by `punctuation` it is there",
+    );
 }

@@ -151,14 +151,14 @@ fn a_text_must_be_as_often_there_as_it_is_said() {
     one("x = 1", "y").missing(
         Tiers::DEFAULT,
         "x = 1\nfoo\nx = 1\n",
-        "2 times (exact), and must be 1: lines 1 and 3",
+        "2 times (exact), and must be once: lines 1 and 3",
     );
     let two = Plan::default().replace_some("x", "y", Count::Exactly(2));
     assert_eq!(two.on("x x\n"), "y y\n");
     two.missing(
         Tiers::DEFAULT,
         "x\n",
-        "1 times (exact), and must be 2: line 1",
+        "once (exact), and must be 2 times: line 1",
     );
     two.missing(Tiers::DEFAULT, "x x x\n", "3 times");
     let all = Plan::default().replace_some("aa", "b", Count::All);
@@ -176,7 +176,7 @@ fn the_first_tier_where_it_is_decides() {
     one("a\nb", "x").missing(
         Tiers::DEFAULT,
         "a\r\nb\na\r\nb\n",
-        "(terminators), and must be 1: lines 1 and 3",
+        "(terminators), and must be once: lines 1 and 3",
     );
     one("a\nb", "x").missing(Tiers::DEFAULT, "a \nb\na \nb\n", "(trailing-blanks)");
     one("a\nb\n", "x\n").missing(INDENTATION, " a\n b\n  a\n  b\n", "(indentation)");
@@ -264,6 +264,11 @@ fn what_differs_is_made_visible() {
         Tiers::EXACT,
         "a\r\nb\r\n",
         "line 1, column 2, the file has `\\r\\n` and the edit `\\n`",
+    );
+    one("f(“a”)", "x").missing(
+        Tiers::DEFAULT,
+        "f(\"a\")\n",
+        "; by `punctuation` it is there",
     );
     let miss = one("a\nb", "x").replace("q", "r").miss("x\n");
     assert!(miss.note.starts_with("edit 1: it is not there"), "{miss:?}");

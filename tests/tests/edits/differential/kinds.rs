@@ -1,0 +1,1 @@
+//! Each exception, shown on a case of its own.
