@@ -197,7 +197,7 @@ fn tree_lock(names: &[Bound], acts: &[Act]) -> TreeLock {
         Act::Claim { .. } | Act::Rename { .. } | Act::Swap { .. } | Act::Chmod { .. } => false,
     };
     let seen_early = names.len() > 1 && acts.iter().any(is_directory);
-    if seen_early || names.iter().any(Bound::loses_a_directory) {
+    if seen_early || names.iter().any(Bound::needs_the_tree) {
         TreeLock::Exclusive
     } else {
         TreeLock::Shared

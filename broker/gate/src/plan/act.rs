@@ -7,7 +7,8 @@ use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::ledger::{self, Temporary};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Deletion, Touched};
-use portcullis_protocol::view::{Kind, RootIndex};
+use portcullis_protocol::verb::Verb;
+use portcullis_protocol::view::{Kind, PathState, RootIndex};
 use std::rc::Rc;
 
 /// The directory a name is in.
@@ -87,14 +88,19 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// Whether a directory that exists goes from its name.
-    pub(super) fn loses_a_directory(&self) -> bool {
-        match &self.fate {
-            Fate::Stays => false,
-            Fate::Moves(_) | Fate::Replaced(_) | Fate::Deleted(_) => self
-                .held
-                .as_ref()
-                .is_some_and(|held| held.observation.kind == Kind::Directory),
+    /// Whether nobody else may work in the tree: a directory that exists goes from its name; or the
+    /// name came to be what it is by a verb that can do that, which is all that the ledger is told.
+    pub(super) fn needs_the_tree(&self) -> bool {
+        let is_directory = |state: &PathState| match state {
+            PathState::Present(present) => present.kind == Kind::Directory,
+            PathState::Absent | PathState::Unknown => false,
+        };
+        let before = is_directory(&self.touched.before);
+        match (self.touched.verb, &self.fate) {
+            (Verb::DeleteTree, _) => true,
+            (Verb::Move, _) if before || is_directory(&self.touched.after) => true,
+            (_, Fate::Moves(_) | Fate::Replaced(_) | Fate::Deleted(_)) => before,
+            (_, Fate::Stays) => false,
         }
     }
 

@@ -179,6 +179,15 @@ fn directories_change_names_but_nothing_in_them_does() {
     follow(session, &inside, items);
     assert_eq!(bytes(inside.join("empty/m/deep/z")), b"z\n");
     assert_eq!(mode(inside.join("empty/m")), 0o700);
+    // One that was made in the set is no other's to wait for, and yet told as moved.
+    follow(session, &inside, vec![mkdir("n"), rename("n", "m")]);
+    follow(
+        session,
+        &inside,
+        vec![rename("m", "n"), remove("n", Deletion::Tree)],
+    );
+    let items = vec![delete("a"), mkdir("a"), remove("a", Deletion::Tree)];
+    assert_eq!(names(&follow(session, &inside, items)), ["a"]);
     let items = vec![rename("tree", "n"), remove("n", Deletion::Tree)];
     assert_eq!(names(&follow(session, &inside, items)), ["tree"]);
     assert!(!inside.join("n").exists());

@@ -49,7 +49,8 @@ fn any_item() -> impl Strategy<Value = Item> {
 /// The refusal of a set, if it was refused before it began.
 fn refusal(error: &Error) -> Code {
     assert!(error.receipt().is_none(), "{error:?}");
-    error.refusal().unwrap().code
+    let refusal = error.refusal().unwrap_or_else(|| panic!("{error:?}"));
+    refusal.code
 }
 
 /// Kinds and contents, and of files their bits; a file that is made anew in the place of one that

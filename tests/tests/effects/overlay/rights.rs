@@ -131,6 +131,30 @@ fn no_denial_is_got_around_by_a_set() {
 }
 
 #[test]
+fn a_denied_object_is_denied_under_the_name_that_a_set_gives_it() {
+    let mut arena = arena();
+    let inside = arena.inside();
+    let object = std::fs::File::open(inside.join("a")).unwrap();
+    let mut opened = arena.session_with(|order, _| {
+        let verbs = VerbSet::of(&[Verb::Edit, Verb::Delete]);
+        order.deny_object("kept", "neither edited nor deleted", verbs, object.into())
+    });
+    let session = &mut opened.session;
+    let before = census(&inside);
+    for items in [
+        vec![rename("a", "n"), edit("n", "one", "1")],
+        vec![rename("a", "n"), delete("n")],
+        vec![rename("a", "n"), rename("n", "m"), edit("m", "one", "1")],
+    ] {
+        let refusal = refused(session, &set(items.clone()));
+        assert_eq!(refusal.code, Code::Denied, "{items:?}: {refusal}");
+        assert_eq!(census(&inside), before, "{items:?}");
+    }
+    // The control: its name is free for another.
+    follow(session, &inside, vec![rename("a", "n"), create("a", "1\n")]);
+}
+
+#[test]
 fn a_link_stays_and_what_it_leads_to_is_changed() {
     let mut arena = arena();
     let inside = arena.inside();
