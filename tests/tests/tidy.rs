@@ -161,6 +161,7 @@ const GATE_ORDER: [&str; 25] = [
     "execute",
     "observe",
     "suggest",
+    "told",
     "pipeline",
     "streams",
     "serve",

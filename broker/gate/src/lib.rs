@@ -29,6 +29,7 @@ mod serve;
 mod session;
 mod streams;
 mod suggest;
+mod told;
 mod uploads;
 
 pub use main_loop::main;

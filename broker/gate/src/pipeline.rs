@@ -22,11 +22,12 @@ use crate::refused::{Refused, Shown};
 use crate::resolve::{Known, Missing, find, resolve};
 use crate::session::Session;
 use crate::suggest::suggest;
+use crate::told::told;
 use crate::uploads::{Uploads, taken_by};
 use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Changed, Deed, Links, Read, Reply, Request, Selector, Upload, Uploaded,
+    Changed, Deed, Links, Planned, Read, Reply, Request, Selector, Upload, Uploaded,
 };
 use portcullis_protocol::verb::Verb;
 
@@ -124,7 +125,7 @@ pub(crate) fn change(
             Err(refused) => return outlet.conflicted(refused).map(unused),
         };
         match order.set.deed {
-            Deed::DryRun => return dry_run(&plan, outlet).map(unused),
+            Deed::DryRun => return dry_run(session, &plan, outlet).map(unused),
             Deed::Commit => {}
         }
         let begun = match plan.intent().and_then(|i| ledger.begin(plan.tree, i)) {
@@ -152,7 +153,7 @@ pub(crate) fn change(
             .finish(begun, &finish, diff.bytes())
             .map_err(|Broken| Gone)?;
         if !(moved && tries < TRIES_MAX) {
-            let changed = changed((receipt, finish), matches, shown.as_deref());
+            let changed = changed(session, (receipt, finish), matches, shown.as_deref());
             let behind = shown.as_ref().map_or(diff.bytes(), |shown| &shown.bytes);
             return outlet.changed(&changed, behind).map(|()| Used::Yes);
         }
@@ -197,6 +198,7 @@ fn confirmed(
 
 /// What is told of an effect that ended.
 fn changed(
+    session: &Session,
     (receipt, finish): (ReceiptId, Finish),
     matches: Matches,
     shown: Option<&Shown>,
@@ -206,7 +208,7 @@ fn changed(
         receipt,
         outcome: finish.outcome,
         guarantee: finish.guarantee,
-        touched: finish.touched,
+        touched: told(session, finish.touched),
         refusal: finish.refusal,
         left: finish.left,
         matched,
@@ -216,9 +218,15 @@ fn changed(
     }
 }
 
-fn dry_run(plan: &Plan, outlet: &mut Outlet) -> Result<(), Gone> {
+fn dry_run(session: &Session, plan: &Plan, outlet: &mut Outlet) -> Result<(), Gone> {
     match plan.planned() {
-        Ok(planned) => outlet.planned(&planned, plan.diff.bytes()),
+        Ok(planned) => {
+            let planned = Planned {
+                touched: told(session, planned.touched),
+                ..planned
+            };
+            outlet.planned(&planned, plan.diff.bytes())
+        }
         Err(refusal) => outlet.refuse(&refusal),
     }
 }

@@ -12,6 +12,7 @@ mod expect;
 mod file;
 mod matches;
 pub mod matching;
+mod may;
 mod names;
 mod net;
 mod overlay;
@@ -24,6 +25,7 @@ pub(crate) use act::{Act, At, Bound, Fate, New, Stands, Which, Within};
 pub(crate) use content::{Content, Later, Source, Staged, Unstaged, copied, has_only, stage};
 pub(crate) use diff::Diff;
 pub(crate) use matches::Matches;
+pub(crate) use may::reaches_to_read;
 pub(crate) use tree::judge_tree;
 
 use crate::refused::Refused;

@@ -20,6 +20,7 @@ mod replace;
 mod seen;
 mod trial;
 mod types;
+mod untold;
 mod uploads;
 
 use portcullis_client::{Changes, ask, change};

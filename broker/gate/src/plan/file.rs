@@ -12,10 +12,11 @@ use crate::resolve::{Held, Missing};
 use crate::uploads::Dresses;
 use portcullis_protocol::anchor::Labels;
 use portcullis_protocol::limits::EDIT_BYTES_MAX;
+use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{self, EditFile, Expect, Links, Matched, UploadId, WriteFile};
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{Digest, ObjectId};
+use portcullis_protocol::view::{Digest, ObjectId, RootIndex};
 use std::rc::Rc;
 
 /// No object of any file system.
@@ -128,13 +129,11 @@ impl<'a> Planner<'a> {
     pub(super) fn edit(&mut self, asked: Asked<'a>, order: &EditFile) -> Result<(), Refusal> {
         check_mode(asked, order.mode)?;
         let place = self.find(asked, Links::Follow, Missing::Refused)?;
-        if !self.session.permits(place.root, &place.path, Verb::Read) {
-            let note = "an edit shows what it matches, so it needs `read` as well";
-            return Err(asked.refuse(Code::NotGranted).noting(note));
-        }
+        let (root, path) = (place.root, place.path.clone());
         let n = self.meet(asked, place)?;
         let kind = self.overlay.kind(n);
         let kind = kind.ok_or_else(|| asked.refuse(Code::NotFound))?;
+        self.may_edit(asked, n, (root, &path))?;
         let held = self.overlay.held_now(n).map(Rc::clone);
         check_replaceable(asked, kind, held.as_deref())?;
         let (old, digest) = self.editable(asked, n, order.expect)?;
@@ -185,6 +184,34 @@ impl<'a> Planner<'a> {
         };
         self.leave(n, Verb::Edit, Some(file));
         Ok(())
+    }
+
+    /// An edit shows what it matches, so that it needs the right to read: by the name it has, and by
+    /// that which its object has in the file system.
+    fn may_edit(
+        &self,
+        asked: Asked<'_>,
+        n: Which,
+        (root, path): (RootIndex, &RelPath),
+    ) -> Result<(), Refusal> {
+        let of = match self.overlay.now(n) {
+            Some(Thing::Same { of, .. }) => Some(*of),
+            Some(Thing::File { like, basis, .. }) => match basis {
+                Basis::Object => *like,
+                Basis::Request => None,
+            },
+            Some(Thing::Directory { .. } | Thing::Link { .. }) | None => None,
+        };
+        match of.and_then(|of| self.overlay.names.get(of)) {
+            Some(home) => {
+                self.may_read(asked, home.at.root, &home.at.path)?;
+                if home.at.path == *path {
+                    return Ok(());
+                }
+                self.may_read_name(asked, root, path)
+            }
+            None => self.may_read_name(asked, root, path),
+        }
     }
 
     /// The bytes that a name has now, which are as the worker believes, with their digest.

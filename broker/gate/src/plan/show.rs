@@ -86,7 +86,11 @@ impl Planner<'_> {
         match held.observation.kind {
             Kind::Directory => Shown::Nothing,
             // Without a digest where it could be read means that it could not.
-            Kind::File if may(Verb::Read) && (digest.is_some() || size > SCAN_BYTES_MAX) => {
+            Kind::File
+                if may(Verb::Read)
+                    && self.may_show(n)
+                    && (digest.is_some() || size > SCAN_BYTES_MAX) =>
+            {
                 Shown::File(held, size)
             }
             Kind::Link if may(Verb::Stat) => match open::link_text(held.fd()) {
