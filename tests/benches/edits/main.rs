@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         systems::spin(step);
         return ExitCode::SUCCESS;
     }
-    let times = systems::rounds(options.number(3, 9));
+    let times = systems::rounds(options.number(1, 9));
     let report = rows::report(&times);
     if options.json {
         println!("{}", report.json());

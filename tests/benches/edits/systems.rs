@@ -15,8 +15,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// No more edits than this one after the other: each copies the file.
-const ONE_BY_ONE_MAX: usize = 1_000;
+/// One after the other no more than this is copied, in bytes: each edit copies the file.
+const ONE_BY_ONE_MAX: usize = 1 << 30;
+/// No more hunks than this by another program: `git apply` of 10,000 in 10,000 KiB took 39 s.
+const PROGRAM_HUNKS_MAX: usize = 1_000;
 /// Long enough for a profile.
 const SPIN: Duration = Duration::from_secs(5);
 
@@ -175,7 +177,9 @@ impl Ready {
                 self.there_and_back(Step::Plain, times, |from| {
                     others::plain(beside, self.file.texts(from));
                 });
-                if self.size.hunks <= ONE_BY_ONE_MAX && self.lines == Lines::Unlike {
+                if self.size.hunks * self.size.bytes <= ONE_BY_ONE_MAX
+                    && self.lines == Lines::Unlike
+                {
                     reset();
                     self.there_and_back(Step::OneByOne, times, |from| {
                         others::one_by_one(beside, self.file.texts(from));
@@ -188,7 +192,7 @@ impl Ready {
     }
 
     fn program(&self, step: Step, beside: &Path, times: &mut Times) {
-        if others::is_there(step) {
+        if others::is_there(step) && self.size.hunks <= PROGRAM_HUNKS_MAX {
             std::fs::write(beside.join(NAME), &self.file.versions[0]).unwrap();
             self.there_and_back(step, times, |from| {
                 others::applied(step, beside, &self.patches[from]);
