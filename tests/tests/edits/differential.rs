@@ -176,8 +176,9 @@ fn patches_do_what_git_apply_does() {
             .join("\n\n")
     );
     let excepted: u64 = tally.excepted.values().sum();
+    // Of a short run the share says little.
     assert!(
-        excepted * 1000 < cases * EXCEPTIONS_IN_THOUSAND,
+        cases < CASES || excepted * 1000 < cases * EXCEPTIONS_IN_THOUSAND,
         "{excepted} exceptions"
     );
     for (maker, damage) in [

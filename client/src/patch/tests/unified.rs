@@ -171,7 +171,11 @@ const TAKEN: &[(&str, &[&str])] = &[
     (
         "diff --git a/a b/b\nrename from a\nrename to b\ndiff --git a/b b/a\nrename from b\n\
              rename to a\n",
-        &["move a -> b Nothing", "move b -> a Nothing"],
+        &[
+            "move a -> b.swapped Nothing",
+            "move b -> a Nothing",
+            "move b.swapped -> b Nothing",
+        ],
     ),
 ];
 

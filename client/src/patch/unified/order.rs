@@ -5,6 +5,7 @@
 //! to it.
 
 use crate::change::Item;
+use portcullis_protocol::bounded::Bytes;
 use std::collections::{HashMap, HashSet};
 
 /// The changes of one section.
@@ -17,9 +18,27 @@ pub(super) struct Unit {
     pub(super) items: Vec<Item>,
 }
 
+/// What a name that nothing ever has ends in.
+const BY: &[u8] = b".swapped";
+
+impl Unit {
+    /// Makes it come from a name of its own, and gives the move to that name. Nothing where the
+    /// name would be too long, or it is no move.
+    fn go_by(&mut self) -> Option<Item> {
+        let Some(Item::Move(moved)) = self.items.first_mut() else {
+            return None;
+        };
+        let path = [moved.destination.path.as_slice(), BY].concat();
+        let mut away = moved.clone();
+        away.destination.path = Bytes::new(path).ok()?;
+        moved.source = away.destination.clone();
+        Some(Item::Move(away))
+    }
+}
+
 /// The changes of all sections, each as early as it was, except that a rename away from a name goes
-/// before what comes to that name. Renames in a circle stay as they were: each of them needs
-/// another to go first, and which names they swap is the change set's to say.
+/// before what comes to that name. Of renames in a circle one goes by a name that is given and taken
+/// again: of a change set only what all of it leaves is made, so that nothing ever has that name.
 pub(super) fn arranged(units: Vec<Unit>) -> Vec<Vec<Item>> {
     let mut leaving: HashMap<Vec<u8>, usize> = HashMap::new();
     for (at, unit) in units.iter().enumerate() {
@@ -49,16 +68,13 @@ pub(super) fn arranged(units: Vec<Unit>) -> Vec<Vec<Item>> {
             chain.push(at);
             next = after.get(at).copied().flatten();
         }
-        if next == Some(start) {
-            chain.truncate(1);
+        if next == Some(start) && chain.len() > 1 {
+            let first = units.get_mut(start).and_then(Option::as_mut);
+            out.extend(first.and_then(Unit::go_by).map(|away| vec![away]));
         }
         for at in chain.into_iter().rev() {
-            out.extend(
-                units
-                    .get_mut(at)
-                    .and_then(Option::take)
-                    .map(|unit| unit.items),
-            );
+            let unit = units.get_mut(at).and_then(Option::take);
+            out.extend(unit.map(|unit| unit.items));
         }
     }
     out

@@ -47,7 +47,7 @@ pub(crate) enum Damage {
 const ALL: [(Damage, usize); 19] = [
     (Damage::None, 500),
     (Damage::Drift, 110),
-    (Damage::Longer, 24),
+    (Damage::Longer, 20),
     (Damage::LineChanged, 70),
     (Damage::LineGone, 40),
     (Damage::Applied, 40),
@@ -59,10 +59,10 @@ const ALL: [(Damage, usize); 19] = [
     (Damage::Existing, 30),
     (Damage::Mode, 30),
     (Damage::Truncated, 4),
-    (Damage::PatchCrlf, 12),
+    (Damage::PatchCrlf, 10),
     (Damage::TreeCrlf, 20),
-    (Damage::BothCrlf, 14),
-    (Damage::Garbage, 10),
+    (Damage::BothCrlf, 11),
+    (Damage::Garbage, 8),
     (Damage::Linked, 1),
 ];
 

@@ -239,3 +239,40 @@ fn a_directory_that_a_patch_empties_stays() {
     assert!(ours.after.nodes.is_empty());
     assert_eq!(ours.after.empty.iter().collect::<Vec<_>>(), [b"d"]);
 }
+
+#[test]
+fn names_are_swapped_and_passed_on_in_whatever_order_a_patch_says_it() {
+    let rename = |from: &str, to: &str| {
+        format!(
+            "diff --git a/{from} b/{to}\nsimilarity index 100%\nrename from {from}\nrename to {to}\n"
+        )
+    };
+    let mut target = Tree::default();
+    for name in ["f", "g", "h"] {
+        target.put(name.as_bytes(), name.as_bytes(), 0o644);
+    }
+    let new = "diff --git a/f b/f\nnew file mode 100644\nindex 0000000..7898192\n--- /dev/null\n\
+               +++ b/f\n@@ -0,0 +1 @@\n+a\n";
+    for patch in [
+        [rename("f", "g"), rename("g", "f")].concat(),
+        [rename("f", "g"), rename("g", "h"), rename("h", "f")].concat(),
+        [rename("f", "g"), rename("g", "i")].concat(),
+        [new.to_owned(), rename("f", "i")].concat(),
+    ] {
+        let case = case(style(GIT, 3), Damage::None, patch, target.clone());
+        let (git, ours) = done(&case);
+        assert!(matches!(git.verdict, Verdict::Applied), "{:?}", git.verdict);
+        assert!(
+            matches!(ours.verdict, Verdict::Applied),
+            "{:?}",
+            ours.verdict
+        );
+        assert_eq!(
+            git.after,
+            ours.after,
+            "{}",
+            String::from_utf8_lossy(&case.patch)
+        );
+        assert_ne!(ours.after, target);
+    }
+}
