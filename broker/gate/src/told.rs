@@ -2,6 +2,7 @@
 //! those of content it may read or wrote itself: the digest of a short secret tells the secret.
 
 use crate::plan::reaches_to_read;
+use crate::policy::Judgement;
 use crate::session::Session;
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::session::{TOUCHED_MAX, Touched};
@@ -23,8 +24,15 @@ fn told_one(session: &Session, mut one: Touched) -> Touched {
     let may = session.permits(one.root, &one.path, Verb::Read)
         && (!session.policy.denies_objects()
             || reaches_to_read(session, one.root, &one.path).is_ok());
+    // What was replaced is another object than what can be reached now.
+    let clear = |present: &Present| {
+        present.stamp.is_none_or(|stamp| {
+            let object = (stamp.device, stamp.inode);
+            session.policy.judge_object(object, Verb::Read) == Judgement::Clear
+        })
+    };
     let without = |state: PathState| match state {
-        PathState::Present(present) if !may => PathState::Present(Present {
+        PathState::Present(present) if !(may && clear(&present)) => PathState::Present(Present {
             digest: None,
             ..present
         }),
