@@ -5,6 +5,7 @@ use crate::plan::reaches_to_read;
 use crate::policy::Judgement;
 use crate::session::Session;
 use portcullis_protocol::bounded::Few;
+use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{TOUCHED_MAX, Touched};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{PathState, Present};
@@ -20,11 +21,9 @@ pub(crate) fn told(
 }
 
 fn told_one(session: &Session, mut one: Touched) -> Touched {
-    // Where objects are denied and there is nothing to judge any more, nothing is told.
     let may = session.permits(one.root, &one.path, Verb::Read)
-        && (!session.policy.denies_objects()
-            || reaches_to_read(session, one.root, &one.path).is_ok());
-    // What was replaced is another object than what can be reached now.
+        && (!session.policy.denies_objects() || may_reach(session, &one));
+    // What was replaced or moved is another object than what can be reached now.
     let clear = |present: &Present| {
         present.stamp.is_none_or(|stamp| {
             let object = (stamp.device, stamp.inode);
@@ -43,4 +42,13 @@ fn told_one(session: &Session, mut one: Touched) -> Touched {
         one.after = without(one.after);
     }
     one
+}
+
+/// Whether no object on the way is denied. Of a name that is gone, or is to be, only the way is
+/// left to judge.
+fn may_reach(session: &Session, one: &Touched) -> bool {
+    match reaches_to_read(session, one.root, &one.path) {
+        Ok(()) => true,
+        Err(refusal) => refusal.code == Code::NotFound,
+    }
 }

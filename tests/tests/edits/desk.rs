@@ -7,6 +7,7 @@ use portcullis_protocol::session::{Changed, Matched, Outcome, Selector, Tiers};
 use portcullis_protocol::view::{Digest, Stamp};
 use portcullis_tests::hostile::{Arena, census};
 use portcullis_tests::own;
+use portcullis_tests::patient::patiently;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -142,7 +143,7 @@ impl Desk {
     /// Makes changes: all of them are there afterwards, or nothing is different.
     pub(crate) fn make(&mut self, changes: &Changes) -> Answer {
         let before = census(&self.inside());
-        let answer = self.session.change(changes).map(drop);
+        let answer = patiently(&mut self.session, changes).map(drop);
         if let Err(error) = &answer {
             assert_eq!(census(&self.inside()), before, "{error}: but changed");
             let shown = error.to_string();
@@ -162,7 +163,7 @@ impl Desk {
     /// They are made; gives the receipt.
     #[track_caller]
     pub(crate) fn changed(&mut self, changes: &Changes) -> Changed {
-        let changed = self.session.change(changes).unwrap().changed;
+        let changed = patiently(&mut self.session, changes).unwrap().changed;
         assert_eq!((changed.outcome, changed.left), (Outcome::Done, 0));
         changed
     }

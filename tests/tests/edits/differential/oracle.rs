@@ -4,12 +4,12 @@ use super::diffs::program;
 use super::tree::Tree;
 use super::{Case, Desk};
 use portcullis_client::patch::{Format, parse};
-use portcullis_client::{Changed, Changes, Error, ErrorCode, MintOrder, Session};
+use portcullis_client::{Changed, Changes, MintOrder, Session};
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session;
 use portcullis_protocol::verb::VerbSet;
 use portcullis_tests::World;
+use portcullis_tests::patient::patiently;
 use std::path::Path;
 
 /// What became of a patch.
@@ -76,24 +76,6 @@ pub(super) fn ours(desk: &mut Desk, case: &Case) -> Ours {
     apply(desk, &case.patch)
 }
 
-fn is_busy(error: &Error) -> bool {
-    let code = match error.code() {
-        ErrorCode::Refused(refusal) => Some(refusal.code),
-        ErrorCode::Failed(changed) => changed.refusal.as_ref().map(|refusal| refusal.code),
-        ErrorCode::Closed(_)
-        | ErrorCode::Protocol(_)
-        | ErrorCode::Stalled
-        | ErrorCode::Io(_)
-        | ErrorCode::TooLarge(_)
-        | ErrorCode::Invalid(_)
-        | ErrorCode::CannotOpen(..)
-        | ErrorCode::NoSession(_)
-        | ErrorCode::Uncertain(_)
-        | ErrorCode::Unanswered(_) => None,
-    };
-    code == Some(Code::Busy)
-}
-
 /// What a session does with a patch, with the tree as it is.
 pub(super) fn apply(desk: &mut Desk, patch: &[u8]) -> Ours {
     let refused = |what: String, inside: &Path| Ours {
@@ -105,19 +87,7 @@ pub(super) fn apply(desk: &mut Desk, patch: &[u8]) -> Ours {
         Ok(changes) => changes,
         Err(error) => return refused(error.to_string(), &desk.inside),
     };
-    let mut tries = 0;
-    let ended = loop {
-        match desk.session.change(&changes) {
-            // A program that another thread is starting holds every file that is being written,
-            // until it is started.
-            Err(error) if is_busy(&error) && tries < 1000 => {
-                tries += 1;
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
-            ended => break ended,
-        }
-    };
-    match ended {
+    match patiently(&mut desk.session, &changes) {
         Ok(changed) => Ours {
             verdict: Verdict::Applied,
             after: Tree::read(&desk.inside),

@@ -35,7 +35,11 @@ pub(super) fn join(text: &Text<'_>, mut splices: Vec<Splice<'_>>) -> Result<Edit
         && !text.is_ended()
     {
         let kept = made.bytes.len() - terminator(&made.bytes).len();
-        made.bytes.truncate(kept);
+        let line = made.bytes.get(..kept).unwrap_or_default();
+        // An empty line without a terminator would be no line.
+        if !(line.is_empty() || line == BOM || line.ends_with(b"\n")) {
+            made.bytes.truncate(kept);
+        }
     }
     within(made.bytes.len()).map_err(|why| (None, why))?;
     Ok(Edited {

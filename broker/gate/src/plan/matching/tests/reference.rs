@@ -327,7 +327,9 @@ pub(super) fn made(old: &str, hunks: &[Lines<'_>], tiers: Tiers) -> Result<Strin
     }
     lines.extend_from_slice(&file.lines[at..]);
     let ended = file.lines.last().is_none_or(|line| !line.1.is_empty());
-    if let (Some(last), Some(true), false) = (lines.last_mut(), keeps_end, ended) {
+    if let (Some(last), Some(true), false) = (lines.last_mut(), keeps_end, ended)
+        && !last.0.is_empty()
+    {
         last.1 = "";
     }
     let text: String = lines
