@@ -228,7 +228,9 @@ fn wanted(case: &Case) -> Wanted {
         Some((_, None)) => !case.file.is_empty(),
         None => false,
     };
-    if open && !case.ended {
+    // An empty line without a terminator would be no line.
+    let is_empty = lines.last().is_some_and(|(text, _)| text.is_empty());
+    if open && !case.ended && !is_empty {
         made.truncate(made.len() - terminator.len());
     }
     Wanted::File(made)
