@@ -1,5 +1,6 @@
 //! Why a call did not do what it was asked, so that programs can decide by it.
 
+use crate::label::Excerpt;
 use portcullis_protocol::frame::DecodeError;
 use portcullis_protocol::path::escape;
 use portcullis_protocol::refusal::{Refusal, Rule};
@@ -119,12 +120,25 @@ pub enum NoSession {
 
 /// Why a call failed, whether anything was changed, and what decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Error(Box<ErrorCode>);
+pub struct Error(Box<Said>);
+
+/// What an error says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Said {
+    code: ErrorCode,
+    region: Option<Excerpt>,
+}
 
 impl Error {
     /// An error for this reason.
     pub fn new(code: ErrorCode) -> Self {
-        Self(Box::new(code))
+        Self(Box::new(Said { code, region: None }))
+    }
+
+    /// The same, with what the object has become.
+    pub(crate) fn showing(mut self, region: Excerpt) -> Self {
+        self.0.region = Some(region);
+        self
     }
 
     pub(crate) fn protocol(violation: Violation) -> Self {
@@ -144,12 +158,19 @@ impl Error {
 
     /// Why.
     pub fn code(&self) -> &ErrorCode {
-        &self.0
+        &self.0.code
+    }
+
+    /// The part of the file that decided, as it is now and as far as the session may read it: of a
+    /// conflict, a text that is not there as was asked, or a label that is not current. Its lines
+    /// have labels that the next edit can name.
+    pub fn region(&self) -> Option<&Excerpt> {
+        self.0.region.as_ref()
     }
 
     /// The refusal, when the broker refused, or when a change that was begun is not done.
     pub fn refusal(&self) -> Option<&Refusal> {
-        match &*self.0 {
+        match &self.0.code {
             ErrorCode::Refused(refusal) => Some(refusal),
             ErrorCode::Failed(changed) | ErrorCode::Uncertain(changed) => changed.refusal.as_ref(),
             ErrorCode::Closed(_)
@@ -166,7 +187,7 @@ impl Error {
 
     /// The receipt of a change that was begun and not done, when it came.
     pub fn receipt(&self) -> Option<&session::Changed> {
-        match &*self.0 {
+        match &self.0.code {
             ErrorCode::Failed(changed) | ErrorCode::Uncertain(changed) => Some(changed),
             ErrorCode::Refused(_)
             | ErrorCode::Closed(_)
@@ -184,7 +205,7 @@ impl Error {
     /// The stable name of the reason, as in `--json`. No name of the client's is one of a
     /// refusal's; a change that failed after it was begun has the name of its refusal.
     pub fn code_name(&self) -> &'static str {
-        match &*self.0 {
+        match &self.0.code {
             ErrorCode::Refused(refusal) => refusal.code.name(),
             ErrorCode::Closed(_) => "connection_closed",
             ErrorCode::Protocol(_) => "connection_protocol",
@@ -205,7 +226,7 @@ impl Error {
 
     /// Whether files were changed. Only a change that was sent leaves a doubt.
     pub fn changed(&self) -> Changed {
-        match &*self.0 {
+        match &self.0.code {
             ErrorCode::Uncertain(_) | ErrorCode::Unanswered(_) => Changed::Unknown,
             ErrorCode::Refused(_)
             | ErrorCode::Closed(_)
@@ -222,7 +243,7 @@ impl Error {
 
     /// True when the same call may succeed later without anything else being done.
     pub fn is_retryable(&self) -> bool {
-        match &*self.0 {
+        match &self.0.code {
             ErrorCode::Refused(refusal) => refusal.code.is_retryable(),
             ErrorCode::Failed(changed) => changed
                 .refusal
@@ -291,7 +312,7 @@ impl fmt::Display for Error {
             Changed::Changed => "something was changed: ",
             Changed::Unknown => UNKNOWN,
         })?;
-        self.0.fmt(f)
+        self.0.code.fmt(f)
     }
 }
 
@@ -329,7 +350,7 @@ impl fmt::Display for ErrorCode {
             Self::Unanswered(cause) => write!(
                 f,
                 "the change was sent and not answered ({}); look at the files, or at the log",
-                cause.0
+                cause.0.code
             ),
         }
     }

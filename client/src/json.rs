@@ -10,7 +10,7 @@ mod control;
 mod records;
 mod walk;
 
-pub use change::{changed, planned, touched};
+pub use change::{changed, excerpt, labelled, made, planned, touched};
 pub use control::{cage, minted, over, refusal_note, sealed, status, tally};
 pub use records::{difference, receipt, run, verified};
 pub use walk::{done, entry, found, found_kind, statistics};
@@ -101,6 +101,9 @@ pub fn error(error: &Error) -> Value {
     })));
     if let Some(changed) = error.receipt() {
         fields.insert("effect".to_owned(), change::changed(changed));
+    }
+    if let Some(region) = error.region() {
+        fields.insert("region".to_owned(), excerpt(region));
     }
     Value::Object(fields)
 }
@@ -193,6 +196,17 @@ pub fn file(content: &FileContent) -> Value {
     fields.extend(object(read_end(&content.end)));
     put_content(&mut fields, "content", &content.bytes);
     Value::Object(fields)
+}
+
+/// One file of a read of labelled lines: `lines`, each with its label, in place of `content`.
+pub fn labelled_file(content: &FileContent) -> Result<Value, Error> {
+    let lines = content.labelled()?;
+    let mut fields = object(binding(&content.binding));
+    fields.insert("offset".to_owned(), content.offset.into());
+    fields.insert("length".to_owned(), content.bytes.len().into());
+    fields.extend(object(read_end(&content.end)));
+    fields.insert("lines".to_owned(), labelled(lines));
+    Ok(Value::Object(fields))
 }
 
 /// How the reading of one file ended.

@@ -25,6 +25,7 @@ pub mod change;
 mod control;
 mod error;
 pub mod json;
+pub mod label;
 mod link;
 mod lock;
 mod order;
@@ -46,9 +47,10 @@ pub use attach::{AttachError, SOCKET_VARIABLE};
 pub use attach_or_start::{
     Age, AttachOptions, AttachOrStartError, Attached, Attachment, Sessions, Tail,
 };
-pub use change::{Changes, Plan};
+pub use change::{Changes, Made, Plan};
 pub use control::{Control, Difference};
 pub use error::{Changed, Error, ErrorCode, NoSession, Violation};
+pub use label::Excerpt;
 pub use order::{MintOrder, Pattern};
 pub use pipeline::ReadAnswer;
 pub use portcullis_protocol as protocol;

@@ -122,7 +122,7 @@ impl ReadStream<'_> {
         }
     }
 
-    fn violated(&mut self, violation: Violation) -> Error {
+    pub(crate) fn violated(&mut self, violation: Violation) -> Error {
         self.state = State::Over;
         self.session.wire.violated(violation)
     }
@@ -186,7 +186,9 @@ impl Order {
             | Reply::Closing(_)
             | Reply::Planned(_)
             | Reply::Changed(_)
-            | Reply::Uploaded(_) => Err(Violation::WrongKind),
+            | Reply::Uploaded(_)
+            | Reply::Composed(_)
+            | Reply::Conflicted(_) => Err(Violation::WrongKind),
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod attached;
 mod changing;
+mod composing;
 mod controlled;
 mod hostile;
 mod recorded;

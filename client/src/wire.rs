@@ -2,6 +2,7 @@
 //! have spoken there.
 
 use crate::error::{Error, ErrorCode, Violation};
+use crate::label::Excerpt;
 use crate::link::{Expected, Link};
 use crate::lock::ProcessLock;
 use portcullis_protocol::VERSION;
@@ -91,6 +92,10 @@ impl Wire {
         }
         match reply {
             Reply::Refused(refusal) => Err(refusal.into()),
+            Reply::Conflicted(conflicted) => {
+                let region = Excerpt::new(conflicted.region, content);
+                Err(Error::from(conflicted.refusal).showing(region))
+            }
             reply @ (Reply::Welcome(_)
             | Reply::Whoami(_)
             | Reply::Stat(_)
@@ -103,7 +108,8 @@ impl Wire {
             | Reply::Closing(_)
             | Reply::Planned(_)
             | Reply::Changed(_)
-            | Reply::Uploaded(_)) => Ok((reply, content)),
+            | Reply::Uploaded(_)
+            | Reply::Composed(_)) => Ok((reply, content)),
         }
     }
 

@@ -1,5 +1,8 @@
 //! What several fuzz targets share.
 
 pub mod authorities;
+pub mod edits;
 pub mod frames;
+pub mod patches;
+pub mod sets;
 pub mod words;

@@ -1,7 +1,10 @@
 //! What must hold of the words of any decoded message, whoever sent it.
 
 use portcullis_protocol::ledger::{Event, Intent, Temporary};
-use portcullis_protocol::session::{Change, EditFile, Place, Request, Source, Span, Touched};
+use portcullis_protocol::session::{
+    AnchoredDeed, Change, ChangeSet, EditFile, Part, Request, Source, Span, TextEdit, Tier, Tiers,
+    Touched, decode_composed, encode_composed,
+};
 use portcullis_protocol::view::PathState;
 
 /// A span is exactly as long as it says, or is not there. Any span of any content is judged.
@@ -14,25 +17,47 @@ fn check_span(span: Span, content: &[u8]) {
 }
 
 fn check_edit(edit: &EditFile, content: &[u8]) {
-    for replacement in edit.replacements.as_slice() {
-        check_span(replacement.old, content);
-        check_span(replacement.new, content);
-        match &replacement.place {
-            Place::After { anchors } => {
-                for anchor in anchors.as_slice() {
-                    check_span(*anchor, content);
+    assert!(edit.tiers.contains(Tier::Exact));
+    let again = edit.tiers.iter().fold(Tiers::EXACT, Tiers::with);
+    assert_eq!(again, edit.tiers);
+    for edit in edit.edits.as_slice() {
+        match edit {
+            TextEdit::Replace(replace) => {
+                check_span(replace.old, content);
+                check_span(replace.new, content);
+            }
+            TextEdit::Hunk(hunk) => {
+                for lead in hunk.after.as_slice() {
+                    check_span(*lead, content);
+                }
+                for part in hunk.parts.as_slice() {
+                    match part {
+                        Part::Keep(text) | Part::Remove(text) | Part::Insert(text) => {
+                            check_span(*text, content);
+                        }
+                    }
                 }
             }
-            Place::Anywhere { .. } | Place::All | Place::Line { .. } => {}
+            TextEdit::Insert(insert) => check_span(insert.text, content),
+            TextEdit::Anchored(anchored) => {
+                match anchored.deed {
+                    AnchoredDeed::Replace(text)
+                    | AnchoredDeed::Before(text)
+                    | AnchoredDeed::After(text) => check_span(text, content),
+                }
+                // A label that is read from a frame is read from its text, unless no line has
+                // its number.
+                for label in [anchored.first, anchored.last] {
+                    let read = label.to_string().parse();
+                    assert_eq!(read.ok(), (label.line > 0).then_some(label));
+                }
+            }
         }
     }
 }
 
 /// A change set says which verb each change needs, and where its bytes are.
-pub fn check_request(request: &Request, content: &[u8]) {
-    let Request::Change(set) = request else {
-        return;
-    };
+pub fn check_set(set: &ChangeSet, content: &[u8]) {
     for change in set.changes.as_slice() {
         assert!(!change.verb().name().is_empty());
         match change {
@@ -48,6 +73,17 @@ pub fn check_request(request: &Request, content: &[u8]) {
             | Change::Link(_) => {}
         }
     }
+}
+
+/// A set that came in one frame is the same when it is composed.
+pub fn check_request(request: &Request, content: &[u8]) {
+    let Request::Change(set) = request else {
+        return;
+    };
+    check_set(set, content);
+    let (composed, ask) = encode_composed(set, content).expect("a frame is less than may be");
+    let read = decode_composed(&composed, ask).expect("what was composed");
+    assert_eq!(read, (set.clone(), content));
 }
 
 /// States agree both ways or not at all, and with themselves unless they are unknown.

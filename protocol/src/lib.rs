@@ -11,6 +11,7 @@
 //! | ledger | gate and warden | [`ledger`] |
 #![forbid(unsafe_code)]
 
+pub mod anchor;
 pub mod authority;
 pub mod bounded;
 pub mod control;

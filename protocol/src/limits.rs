@@ -83,10 +83,21 @@ pub const SESSIONS_MAX: usize = 4096;
 
 /// Changes in one change set, and objects one of them may touch together.
 pub const CHANGES_MAX: usize = 256;
-/// Replacements in one edit.
-pub const REPLACEMENTS_MAX: usize = 256;
-/// Lines that lead to one replacement.
-pub const ANCHORS_MAX: usize = 8;
+/// Edits of one file in one change.
+pub const EDITS_MAX: usize = 16_384;
+/// Runs of lines in one hunk.
+pub const PARTS_MAX: usize = 16_384;
+/// Lines that lead to one hunk.
+pub const LEADS_MAX: usize = 8;
+/// Places of edits that one reply tells of; more are counted.
+pub const MATCHED_MAX: usize = 512;
+/// Bytes of a file shown with a conflict.
+pub const REGION_BYTES_MAX: usize = 4096;
+/// Largest change set with its content that is composed of several frames, in bytes: the gate holds
+/// it in memory.
+pub const COMPOSED_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Largest encoding of the set itself, in bytes.
+pub const SET_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Largest file a worker may write, and most one session may have uploaded and not committed, in
 /// bytes.
 pub const WRITE_BYTES_MAX: u64 = 1024 * 1024 * 1024;

@@ -88,7 +88,7 @@ pub enum Code {
     Unkept,
     /// The text to replace does not occur, or not as often as expected; the note says how often.
     NotUnique,
-    /// Two changes of one set concern the same object or name.
+    /// Changes of one set are in each other's way; the note says how.
     Collision,
     /// More bytes, files or uploads than the session may use.
     OutOfBudget,
@@ -104,6 +104,10 @@ pub enum Code {
     Unsupported,
     /// The broker does not serve this process; the note says why.
     PeerNotServed,
+    /// The session was not shown the whole of a file that would be overwritten.
+    NotSeen,
+    /// A label is not that of the line in this version of the file.
+    StaleAnchor,
 }
 
 impl Code {
@@ -156,6 +160,8 @@ impl Code {
             Self::UnknownUpload => "unknown_upload",
             Self::Unsupported => "unsupported",
             Self::PeerNotServed => "peer_not_served",
+            Self::NotSeen => "not_seen",
+            Self::StaleAnchor => "stale_anchor",
         }
     }
 
@@ -214,7 +220,7 @@ impl Code {
             }
             Self::Unkept => "its owner, group or attributes would not survive the replacement",
             Self::NotUnique => "the text to replace does not occur as often as expected",
-            Self::Collision => "two changes of one set concern the same object or name",
+            Self::Collision => "changes of one set are in each other's way",
             Self::OutOfBudget => "it is more than the session may use",
             Self::DiskFull => "the file system or the quota has no room left",
             Self::ReadOnly => "the file system or the object is read-only or immutable",
@@ -222,6 +228,8 @@ impl Code {
             Self::UnknownUpload => "no upload of this id is open, or its parts are not in order",
             Self::Unsupported => "this file system has no safe way to do it",
             Self::PeerNotServed => "the broker does not serve this process",
+            Self::NotSeen => "the session was not shown the whole file that would be overwritten",
+            Self::StaleAnchor => "a label is not that of a line of this version of the file",
         }
     }
 
@@ -254,6 +262,11 @@ impl Code {
                 Some("ask again; if it stays so, `portcullis doctor` shows the state of the broker")
             }
             Self::UnknownUpload => Some("start the upload again"),
+            Self::NotSeen => Some(
+                "read all of it and decide anew, change a part of it by an edit, or overwrite it \
+                 unseen by saying so",
+            ),
+            Self::StaleAnchor => Some("take the labels that came with this, or read it again"),
             Self::PeerNotServed => Some("a runtime can embed a broker of its own (`--embedded`)"),
             Self::Malformed
             | Self::OutOfTurn

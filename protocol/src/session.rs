@@ -1,10 +1,14 @@
 //! Session endpoint: what a worker asks, and what its gate answers.
 
 mod change;
+mod composed;
+mod edit;
 mod find;
 mod read;
 
 pub use change::*;
+pub use composed::*;
+pub use edit::*;
 pub use find::*;
 pub use read::*;
 
@@ -22,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 messages! {
     /// Worker to gate.
-    pub enum Request: tag 0x51, canonical true, content [Ping, Change, Upload] {
+    pub enum Request: tag 0x51, canonical true, content [Ping, Change, Upload, Compose] {
         /// First message; again from each further program that takes its turn on the socket.
         0 = Hello(Hello),
         /// What may I do?
@@ -49,13 +53,17 @@ messages! {
         11 = Upload(Upload),
         /// Forget such content.
         12 = DropUpload(DropUpload),
+        /// Keep a part of a change set that one frame does not hold.
+        13 = Compose(Compose),
+        /// Change files as was composed.
+        14 = ChangeComposed(ChangeComposed),
     }
 }
 
 messages! {
-    /// Gate to worker. Every request ends in exactly one of: `Refused`, the reply of its verb, or
+    /// Gate to worker. Every request ends in exactly one of: `Refused`, `Conflicted`, the reply of its verb, or
     /// (for `Read`, `List`, `Glob` and `Search`) `Done` after zero or more parts.
-    pub enum Reply: tag 0x52, canonical false, content [ReadPart, Pong, Planned] {
+    pub enum Reply: tag 0x52, canonical false, content [ReadPart, Pong, Planned, Changed, Conflicted] {
         /// Answers `Hello`.
         0 = Welcome(Welcome),
         /// Nothing happened, and why.
@@ -78,12 +86,16 @@ messages! {
         9 = Pong(Ping),
         /// The session ends now; belongs to no request.
         10 = Closing(Closing),
-        /// Answers `Change` of a dry run, the difference behind it.
+        /// Answers `Change` and `ChangeComposed` of a dry run, the difference behind it.
         11 = Planned(Planned),
-        /// Answers `Change` that was begun.
+        /// Answers `Change` and `ChangeComposed` that was begun, the difference behind it.
         12 = Changed(Changed),
         /// Answers `Upload` and `DropUpload`.
         13 = Uploaded(Uploaded),
+        /// Answers `Compose`.
+        14 = Composed(Composed),
+        /// Nothing happened, and what the object has become.
+        15 = Conflicted(Conflicted),
     }
 }
 

@@ -8,6 +8,8 @@
 mod arbitrary;
 #[path = "codec/bounds.rs"]
 mod bounds;
+#[path = "codec/edits.rs"]
+mod edits;
 #[path = "codec/memory.rs"]
 mod memory;
 #[path = "codec/records.rs"]
@@ -182,19 +184,20 @@ fn no_byte_of_a_frame_is_ignored() {
     }
 }
 
-/// Ping, pong, read parts, what brings content for a change, and what shows a difference.
+/// Ping, pong, read parts, what brings content for a change, and what shows a difference or a
+/// part of a file as it is.
 fn carries_content(direction: &Direction, packet: &[u8]) -> bool {
     let code = u16::from_le_bytes([packet[2], packet[3]]);
     matches!(
         (direction.name, code),
-        ("request", 9..=11) | ("reply", 4 | 9 | 11) | ("answer", 9) | ("event", 7)
+        ("request", 9..=11 | 13) | ("reply", 4 | 9 | 11 | 12 | 15) | ("answer", 9) | ("event", 7)
     )
 }
 
 #[test]
 fn an_unknown_code_is_told_with_its_request() {
     for direction in &ALL {
-        for code in [14, 0x0100, u16::MAX] {
+        for code in [16, 0x0100, u16::MAX] {
             let unknown = DecodeError::UnknownCode {
                 id: RequestId(9),
                 code,
@@ -317,7 +320,9 @@ fn a_path_on_the_wire_is_plain() {
                 | Reply::Closing(_)
                 | Reply::Planned(_)
                 | Reply::Changed(_)
-                | Reply::Uploaded(_) => None,
+                | Reply::Uploaded(_)
+                | Reply::Composed(_)
+                | Reply::Conflicted(_) => None,
             })
             .expect("a golden read part has a head");
         let path: Bytes<255> = Bytes::new(path).unwrap();
@@ -354,7 +359,7 @@ proptest! {
 
     #[test]
     fn any_bytes_give_a_frame_or_an_error(
-        bytes in prop::collection::vec(any::<u8>(), 0..512), code in 0_u16..15
+        bytes in prop::collection::vec(any::<u8>(), 0..512), code in 0_u16..17
     ) {
         for direction in &ALL {
             drop((direction.reencode)(&bytes));

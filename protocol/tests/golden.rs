@@ -27,6 +27,7 @@ mod values;
 use portcullis_protocol::authority::Parts;
 use portcullis_protocol::frame::{DecodeError, Message, RequestId, decode, encode};
 use portcullis_protocol::limits::HEADER_BYTES;
+use portcullis_protocol::session::{Request, encode_composed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Debug, Write as _};
 use std::path::{Path, PathBuf};
@@ -178,6 +179,14 @@ fn every_message_is_its_golden_file_and_every_file_a_message() {
     let files: BTreeSet<String> = files().into_keys().collect();
     assert_eq!(files, names);
     if is_blessing() {
+        // The fuzz target reads how long the set is, then what was composed.
+        for case in requests::cases() {
+            if let Request::Change(set) = &case.message {
+                let (composed, ask) = encode_composed(set, case.content).unwrap();
+                let seed = [&ask.set.to_le_bytes()[..], &composed].concat();
+                write_seed("composed", case.name, &seed);
+            }
+        }
         // The fuzz target reads a zero byte, then two authorities before they are sealed.
         let encoded = |parts: &Parts| postcard::to_extend(parts, Vec::new()).unwrap();
         let parts = encoded(&values::parts());

@@ -57,6 +57,56 @@ pub const ALL: &[Deed] = &[
         one(s, change::link(at("dir/link"), "../file.txt")?)
     }),
     deed("patch", patch),
+    deed("swap", |s| all(s, swapped("file.txt", "other.txt"))),
+    deed("swap-edit", |s| {
+        let edit = change::replace(at("dir/a.txt"), "two", "2").into();
+        all(
+            s,
+            swapped("file.txt", "dir/a.txt").into_iter().chain([edit]),
+        )
+    }),
+    deed("move-edit", |s| {
+        let edit = change::replace(at("dir/moved.txt"), "two", "2");
+        all(s, [moved("file.txt", "dir/moved.txt"), edit.into()])
+    }),
+    deed("delete-create", |s| {
+        let gone = change::delete(at("file.txt"));
+        all(
+            s,
+            [
+                gone.into(),
+                change::create(at("file.txt"), "again\n").into(),
+            ],
+        )
+    }),
+    deed("chain", |s| {
+        let onto = moved("other.txt", "dir/other.txt");
+        let made = change::create(at("file.txt"), "new\n");
+        all(s, [onto, moved("file.txt", "other.txt"), made.into()])
+    }),
+    deed("file-directory", |s| {
+        let gone = change::delete(at("file.txt"));
+        let below = change::create(at("file.txt/in"), "in\n");
+        let directory = change::mkdir(at("file.txt"));
+        all(s, [gone.into(), directory.into(), below.into()])
+    }),
+    deed("emptied", |s| {
+        let file = |name| change::delete(at(name)).into();
+        let directory = |name| {
+            let mut delete = change::delete(at(name));
+            delete.what = Deletion::Directory;
+            delete.into()
+        };
+        all(
+            s,
+            [
+                file("dir/sub/b.txt"),
+                directory("dir/sub"),
+                file("dir/a.txt"),
+                directory("dir"),
+            ],
+        )
+    }),
     deed("upload", |s| upload(s, "file.txt", Parents::Exist)),
     deed("upload-parents", |s| upload(s, "p/q/big", Parents::Make)),
 ];
@@ -75,7 +125,26 @@ fn at(path: &str) -> Selector {
 }
 
 fn one(session: &mut Session, item: impl Into<change::Item>) -> Result<Changed, Error> {
-    session.change(&Changes::new().with(item))
+    Ok(session.change(&Changes::new().with(item))?.changed)
+}
+
+/// Changes that follow each other.
+fn all(
+    session: &mut Session,
+    items: impl IntoIterator<Item = change::Item>,
+) -> Result<Changed, Error> {
+    let mut changes = Changes::new();
+    items.into_iter().for_each(|item| changes.push(item));
+    Ok(session.change(&changes)?.changed)
+}
+
+fn moved(from: &str, to: &str) -> change::Item {
+    change::rename(at(from), at(to)).into()
+}
+
+/// Two names exchanged by way of a third.
+fn swapped(one: &str, other: &str) -> [change::Item; 3] {
+    [moved(one, "t"), moved(other, one), moved("t", other)]
 }
 
 fn delete(session: &mut Session, path: &str, what: Deletion) -> Result<Changed, Error> {
@@ -93,7 +162,7 @@ fn patch(session: &mut Session) -> Result<Changed, Error> {
         .with(change::rename(at("other.txt"), at("dir/other.txt")))
         .with(change::chmod(at("dir/sub/b.txt"), 0o600))
         .with(change::link(at("link"), "file.txt")?);
-    session.change(&changes)
+    Ok(session.change(&changes)?.changed)
 }
 
 /// A file of more than one part.

@@ -9,6 +9,7 @@ pub mod attempts;
 pub mod deeds;
 pub mod faults;
 pub mod naive;
+pub mod patient;
 pub mod sys;
 pub mod tree;
 

@@ -205,7 +205,9 @@ impl Server {
                 Request::Whoami(_)
                 | Request::Why(_)
                 | Request::Upload(_)
-                | Request::DropUpload(_) => Err(Code::UnsupportedVerb),
+                | Request::DropUpload(_)
+                | Request::Compose(_)
+                | Request::ChangeComposed(_) => Err(Code::UnsupportedVerb),
             };
             if let Err(code) = answered {
                 self.reply(id, &Reply::Refused(Refusal::new(code)), &[]);

@@ -139,25 +139,29 @@ fn the_gate_links_no_runtime_no_database_and_no_client() {
 }
 
 /// The modules of the gate, innermost first: each may use only those before it.
-const GATE_ORDER: [&str; 22] = [
+const GATE_ORDER: [&str; 26] = [
     "sys",
     "cage",
     "policy",
+    "memory",
     "session",
     "admit",
     "resolve",
     "bind",
     "errors",
+    "refused",
     "ledger",
     "counters",
     "outlet",
     "pace",
     "uploads",
+    "composition",
     "plan",
     "confirm",
     "execute",
     "observe",
     "suggest",
+    "told",
     "pipeline",
     "streams",
     "serve",

@@ -6,8 +6,8 @@
 //! `execute` in what the call displaced.
 
 use crate::ledger::Begun;
-use crate::plan::{Act, At, Plan, Within, judge_tree};
-use crate::resolve::{Held, look_again};
+use crate::plan::{Bound, Fate, Plan, Within, judge_tree};
+use crate::resolve::look_again;
 use crate::session::Session;
 use crate::sys::meta::{self, Lease};
 use crate::sys::open;
@@ -15,6 +15,7 @@ use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Deletion, Guarantee, Selector};
+use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Kind, RootIndex};
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -53,54 +54,49 @@ pub(crate) fn confirm(
 ) -> Result<Confirmed, Unconfirmed> {
     let mut guarantee = Guarantee::Exact;
     let mut seen: HashSet<(RootIndex, &RelPath)> = HashSet::new();
-    for step in &plan.steps {
-        for at in step.act.places() {
-            let nearest = at.within.nearest();
-            if seen.insert((nearest.root, &nearest.path)) {
-                let again = look_again(session, nearest.root, &nearest.path);
-                if again.map_err(|errno| stopped(&step.act, errno))?.id != nearest.id {
-                    return Err(Unconfirmed::Moved);
-                }
+    for name in &plan.names {
+        let nearest = name.at.within.nearest();
+        if seen.insert((nearest.root, &nearest.path)) {
+            let again = look_again(session, nearest.root, &nearest.path);
+            if again.map_err(|errno| stopped(name, errno))?.id != nearest.id {
+                return Err(Unconfirmed::Moved);
             }
         }
-        guarantee = weaker(guarantee, hold_writers_off(session, &step.act)?);
-        for (at, expected) in step.act.places().zip(step.act.expected()) {
-            check_name(&step.act, at, expected)?;
-        }
-        judge_below(session, &step.act)?;
+        guarantee = weaker(guarantee, hold_writers_off(session, name)?);
+        check_name(name)?;
+        judge_below(session, name)?;
     }
     Ok(Confirmed { plan, guarantee })
 }
 
-fn refuse(act: &Act, code: Code) -> Unconfirmed {
-    let path = act.places().next().map(|at| at.path.as_bytes());
+fn refuse(name: &Bound, code: Code) -> Unconfirmed {
     Unconfirmed::Refused(
         Refusal::new(code)
-            .of(act.verb())
-            .on(path.unwrap_or_default()),
+            .of(name.touched.verb)
+            .on(name.at.path.as_bytes()),
     )
 }
 
-fn stopped(act: &Act, errno: Errno) -> Unconfirmed {
+fn stopped(name: &Bound, errno: Errno) -> Unconfirmed {
     match errno {
         Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::STALE => {
             Unconfirmed::Moved
         }
-        Errno::MFILE | Errno::NFILE | Errno::NOMEM => refuse(act, Code::Exhausted),
-        _ => refuse(act, Code::Io),
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM => refuse(name, Code::Exhausted),
+        _ => refuse(name, Code::Io),
     }
 }
 
 /// Whether a name still leads to what was held, or still to nothing.
-fn check_name(act: &Act, at: &At, expected: Option<&Held>) -> Result<(), Unconfirmed> {
-    let directory = match &at.within {
+fn check_name(name: &Bound) -> Result<(), Unconfirmed> {
+    let directory = match &name.at.within {
         Within::Held(directory) => directory,
         // It cannot be there before its directory is.
         Within::Made(_) => return Ok(()),
     };
     match (
-        open::observe_name(directory.fd.as_fd(), at.name()),
-        expected,
+        open::observe_name(directory.fd.as_fd(), name.at.name()),
+        &name.held,
     ) {
         (Err(Errno::NOENT), None) => Ok(()),
         (Ok(now), Some(held)) if open::recorded(&now).stamp == held.observation.stamp => Ok(()),
@@ -115,25 +111,21 @@ fn check_name(act: &Act, at: &At, expected: Option<&Held>) -> Result<(), Unconfi
             }
         }
         (Ok(_), _) | (Err(Errno::NOENT), Some(_)) => Err(Unconfirmed::Moved),
-        (Err(errno), _) => Err(stopped(act, errno)),
+        (Err(errno), _) => Err(stopped(name, errno)),
     }
 }
 
-/// Keeps writers off a file that is to be replaced, until its descriptor closes.
-fn hold_writers_off(session: &Session, act: &Act) -> Result<Guarantee, Unconfirmed> {
-    match act {
-        Act::Replace { at, held, .. } => match meta::lease(held.fd()) {
-            Ok(Lease::Held) => Ok(session.surest_lease(at.root)),
-            Ok(Lease::Writers) => Err(refuse(act, Code::Busy)),
+/// Keeps writers off a file that something new was worked out from, until its descriptor closes.
+fn hold_writers_off(session: &Session, name: &Bound) -> Result<Guarantee, Unconfirmed> {
+    match (&name.fate, &name.held) {
+        (Fate::Replaced(_), Some(held)) => match meta::lease(held.fd()) {
+            Ok(Lease::Held) => Ok(session.surest_lease(name.at.root)),
+            Ok(Lease::Writers) => Err(refuse(name, Code::Busy)),
             Ok(Lease::Unavailable) => Ok(Guarantee::Detected),
-            Err(errno) => Err(stopped(act, errno)),
+            Err(errno) => Err(stopped(name, errno)),
         },
-        Act::Delete { .. } | Act::Move { .. } => Ok(Guarantee::Detected),
-        Act::Mkdir { .. }
-        | Act::Keep { .. }
-        | Act::Create { .. }
-        | Act::Chmod { .. }
-        | Act::Link { .. } => Ok(Guarantee::Exact),
+        (Fate::Moves(_) | Fate::Deleted(_), _) => Ok(Guarantee::Detected),
+        (Fate::Replaced(_) | Fate::Stays, _) => Ok(Guarantee::Exact),
     }
 }
 
@@ -148,28 +140,24 @@ pub(crate) const fn weaker(a: Guarantee, b: Guarantee) -> Guarantee {
 
 /// Judges what is below a directory that moves or goes once more: it may have got something that
 /// is denied since.
-fn judge_below(session: &Session, act: &Act) -> Result<(), Unconfirmed> {
-    let (at, destination) = match act {
-        Act::Move { from, held, to, .. } if held.observation.kind == Kind::Directory => {
-            (from, Some(&to.path))
-        }
-        Act::Delete { at, deletion, .. } => match deletion {
-            Deletion::Tree => (at, None),
-            Deletion::File | Deletion::Directory => return Ok(()),
-        },
-        Act::Move { .. }
-        | Act::Mkdir { .. }
-        | Act::Keep { .. }
-        | Act::Create { .. }
-        | Act::Replace { .. }
-        | Act::Chmod { .. }
-        | Act::Link { .. } => return Ok(()),
+fn judge_below(session: &Session, name: &Bound) -> Result<(), Unconfirmed> {
+    let is_directory = name
+        .held
+        .as_ref()
+        .is_some_and(|held| held.observation.kind == Kind::Directory);
+    let (verb, destination) = match &name.fate {
+        Fate::Moves(to) if is_directory => (Verb::Move, Some(to)),
+        Fate::Deleted(Deletion::Tree) | Fate::Replaced(Deletion::Tree) => (Verb::DeleteTree, None),
+        Fate::Stays
+        | Fate::Moves(_)
+        | Fate::Deleted(Deletion::File | Deletion::Directory)
+        | Fate::Replaced(Deletion::File | Deletion::Directory) => return Ok(()),
     };
-    judge_tree(session, act.verb(), at, destination).map_err(|why| {
+    judge_tree(session, verb, &name.at, destination).map_err(|why| {
         let selector = Selector {
             root: None,
-            path: Bytes::cut(at.path.as_bytes()),
+            path: Bytes::cut(name.at.path.as_bytes()),
         };
-        Unconfirmed::Refused(why.refusal(act.verb(), &selector))
+        Unconfirmed::Refused(why.refusal(verb, &selector))
     })
 }

@@ -1,9 +1,10 @@
 //! The gate's side of the ledger: what it tells the warden, and the two calls around an effect.
 
-use portcullis_protocol::frame::RequestId;
+use portcullis_protocol::frame::{self, Message, RequestId};
 use portcullis_protocol::ledger::{
     Begin, Begun as Granted, Command, Event, Finish, Intent, ReceiptId, TreeLock, Unlock,
 };
+use portcullis_protocol::limits::{CONTENT_BYTES_MAX, FRAME_BYTES_MAX};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_transport::{Buffer, Endpoint, GateSide, TransportError};
 use std::sync::Mutex;
@@ -69,14 +70,23 @@ impl Ledger {
         self.tell(&Event::Unlock(Unlock {})).unwrap_or_default();
     }
 
-    /// Ends an effect; gives its receipt, which is on record.
+    /// Ends an effect; gives its receipt, which is on record with as much of the difference as fits
+    /// one frame with it. What does not is counted there.
     pub(crate) fn finish(
         &self,
         Begun(()): Begun,
-        finish: Finish,
+        finish: &Finish,
         diff: &[u8],
     ) -> Result<ReceiptId, Broken> {
-        match self.ask(&Event::Finish(finish), diff) {
+        let event = |cut: u64| {
+            let diff_cut = finish.diff_cut.saturating_add(cut);
+            Event::Finish(Finish {
+                diff_cut,
+                ..finish.clone()
+            })
+        };
+        let (fits, cut) = fitting(event, diff);
+        match self.ask(&event(cut), fits) {
             Ok(Command::Receipted(receipt)) => Ok(receipt),
             Ok(Command::Setup(_) | Command::Begun(_) | Command::NotBegun(_)) | Err(_) => {
                 Err(Broken)
@@ -92,4 +102,18 @@ impl Ledger {
         let (frame, _none) = self.endpoint.receive(buffer)?.decode()?;
         Ok(frame.message)
     }
+}
+
+/// As much of `content` as fits a frame behind a message that tells how many bytes of it are cut,
+/// and that number.
+pub(crate) fn fitting<M: Message>(message: impl Fn(u64) -> M, content: &[u8]) -> (&[u8], u64) {
+    let mut frame = Vec::new();
+    // No other number has a longer encoding. A message that does not fit at all is met when it is
+    // sent.
+    let room = match frame::encode(RequestId::NONE, &message(u64::MAX), 0, &mut frame) {
+        Ok(()) => FRAME_BYTES_MAX.saturating_sub(frame.len()),
+        Err(_) => 0,
+    };
+    let (fits, cut) = content.split_at(room.min(CONTENT_BYTES_MAX).min(content.len()));
+    (fits, u64::try_from(cut.len()).unwrap_or(u64::MAX))
 }

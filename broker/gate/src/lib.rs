@@ -10,22 +10,27 @@ pub mod sys;
 
 mod admit;
 mod bind;
+mod composition;
 mod confirm;
 mod counters;
 mod errors;
 mod execute;
 mod ledger;
 mod main_loop;
+mod memory;
 mod observe;
 mod outlet;
 mod pace;
 mod pipeline;
 mod plan;
+mod refused;
 mod resolve;
 mod serve;
 mod session;
 mod streams;
 mod suggest;
+mod told;
 mod uploads;
 
 pub use main_loop::main;
+pub use plan::{compile, matching};

@@ -1,10 +1,11 @@
 //! encode: where the answer to one request goes.
 
 use crate::counters::Counters;
+use crate::ledger::fitting;
+use crate::refused::Refused;
 use portcullis_protocol::frame::RequestId;
-use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Changed, More, Reply};
+use portcullis_protocol::session::{Changed, Conflicted, More, Planned, Reply};
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,20 +97,48 @@ impl Outlet {
         }
     }
 
-    /// Sends the end of an effect, with its receipt.
-    pub(crate) fn changed(&mut self, receipt: ReceiptId, finish: Finish) -> Result<(), Gone> {
-        if let Some(refusal) = &finish.refusal {
+    /// Sends the end of an effect, with its receipt, and what is behind it. What of a difference
+    /// does not fit is counted; a region always fits.
+    pub(crate) fn changed(&mut self, changed: &Changed, behind: &[u8]) -> Result<(), Gone> {
+        if let Some(refusal) = &changed.refusal {
             self.counters.refusal(refusal);
         }
-        let changed = Changed {
-            receipt,
-            outcome: finish.outcome,
-            guarantee: finish.guarantee,
-            touched: finish.touched,
-            refusal: finish.refusal,
-            left: finish.left,
+        let reply = |cut: u64| {
+            let diff_cut = changed.diff_cut.saturating_add(cut);
+            Reply::Changed(Changed {
+                diff_cut,
+                ..changed.clone()
+            })
         };
-        self.send(&Reply::Changed(changed), &[])
+        let (fits, cut) = fitting(reply, behind);
+        self.send(&reply(cut), fits)
+    }
+
+    /// Sends what a change set would do, and as much of its difference as fits.
+    pub(crate) fn planned(&mut self, planned: &Planned, diff: &[u8]) -> Result<(), Gone> {
+        let reply = |cut: u64| {
+            let diff_cut = planned.diff_cut.saturating_add(cut);
+            Reply::Planned(Planned {
+                diff_cut,
+                ..planned.clone()
+            })
+        };
+        let (fits, cut) = fitting(reply, diff);
+        self.send(&reply(cut), fits)
+    }
+
+    /// Ends the request with a refusal, and what the object in the way has become.
+    pub(crate) fn conflicted(&mut self, refused: Refused) -> Result<(), Gone> {
+        let Refused { refusal, shown } = refused;
+        let Some(shown) = shown else {
+            return self.refuse(&refusal);
+        };
+        self.counters.refusal(&refusal);
+        let region = shown.region;
+        self.send(
+            &Reply::Conflicted(Conflicted { refusal, region }),
+            &shown.bytes,
+        )
     }
 
     /// Counts content that is sent inside a reply instead of behind it.
@@ -191,6 +220,8 @@ const fn is_last(reply: &Reply) -> bool {
         | Reply::Pong(_)
         | Reply::Planned(_)
         | Reply::Changed(_)
-        | Reply::Uploaded(_) => true,
+        | Reply::Uploaded(_)
+        | Reply::Composed(_)
+        | Reply::Conflicted(_) => true,
     }
 }

@@ -17,13 +17,18 @@ use crate::confirm::{Confirmed, Unconfirmed, confirm};
 use crate::execute::{self, Ended};
 use crate::ledger::{Begun, Broken, Ledger};
 use crate::outlet::{Gone, Outlet};
-use crate::plan::{Order, Plan, plan};
+use crate::plan::{Matches, Order, Plan, plan};
+use crate::refused::{Refused, Shown};
 use crate::resolve::{Known, Missing, find, resolve};
 use crate::session::Session;
 use crate::suggest::suggest;
+use crate::told::told;
 use crate::uploads::{Uploads, taken_by};
+use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Deed, Links, Read, Reply, Request, Selector, Upload, Uploaded};
+use portcullis_protocol::session::{
+    Changed, Deed, Links, Planned, Read, Reply, Request, Selector, Upload, Uploaded,
+};
 use portcullis_protocol::verb::Verb;
 
 /// Answers one decoded request. Hello, ping and cancel belong to the conversation and are
@@ -43,6 +48,7 @@ pub(crate) fn answer(
         }
         Request::Read(ask) => {
             return execute::read(
+                &session.memory,
                 ask,
                 |selector| follow(session, Verb::Read, selector),
                 outlet,
@@ -66,7 +72,9 @@ pub(crate) fn answer(
         // Answered by `change` and `upload`, one at a time.
         | Request::Change(_)
         | Request::Upload(_)
-        | Request::DropUpload(_) => Ok(None),
+        | Request::DropUpload(_)
+        | Request::Compose(_)
+        | Request::ChangeComposed(_) => Ok(None),
     };
     match outcome {
         Ok(Some(reply)) => outlet.send(&reply, &[]),
@@ -84,11 +92,11 @@ const PLANS_MAX: u32 = 4;
 
 /// A plan, made again where something moved under it: what is there now decides, so that a name
 /// somebody else just took away is not there, and not contended.
-fn steady(session: &Session, uploads: &Uploads, order: Order<'_>) -> Result<Plan, Refusal> {
+fn steady(session: &Session, uploads: &Uploads, order: Order<'_>) -> Result<Plan, Refused> {
     let mut tries = 1;
     loop {
         match plan(session, uploads, order) {
-            Err(refusal) if refusal.code == Code::Contended && tries < PLANS_MAX => tries += 1,
+            Err(refused) if refused.code() == Code::Contended && tries < PLANS_MAX => tries += 1,
             ended => return ended,
         }
     }
@@ -114,10 +122,10 @@ pub(crate) fn change(
     loop {
         let plan = match steady(session, uploads, order) {
             Ok(plan) => plan,
-            Err(refusal) => return outlet.refuse(&refusal).map(unused),
+            Err(refused) => return outlet.conflicted(refused).map(unused),
         };
         match order.set.deed {
-            Deed::DryRun => return dry_run(&plan, outlet).map(unused),
+            Deed::DryRun => return dry_run(session, &plan, outlet).map(unused),
             Deed::Commit => {}
         }
         let begun = match plan.intent().and_then(|i| ledger.begin(plan.tree, i)) {
@@ -135,12 +143,19 @@ pub(crate) fn change(
         };
         tries += 1;
         let moved = ended.is_contended() && !spent;
-        let Ended { finish, diff } = ended;
+        let Ended {
+            finish,
+            diff,
+            matches,
+            shown,
+        } = ended;
         let receipt = ledger
-            .finish(begun, finish.clone(), diff.bytes())
+            .finish(begun, &finish, diff.bytes())
             .map_err(|Broken| Gone)?;
         if !(moved && tries < TRIES_MAX) {
-            return outlet.changed(receipt, finish).map(|()| Used::Yes);
+            let changed = changed(session, (receipt, finish), matches, shown.as_deref());
+            let behind = shown.as_ref().map_or(diff.bytes(), |shown| &shown.bytes);
+            return outlet.changed(&changed, behind).map(|()| Used::Yes);
         }
     }
 }
@@ -152,17 +167,20 @@ fn confirmed(
     ledger: &Ledger,
     begun: &Begun,
     plan: Plan,
-    again: impl Fn() -> Result<Plan, Refusal>,
+    again: impl Fn() -> Result<Plan, Refused>,
 ) -> Result<Confirmed, Box<Ended>> {
     // What an end that is not made tells of: the names, and that they are as they were.
     let announced = plan.outline();
-    let unmade = |refusal| Box::new(Ended::unmade(session, &announced, refusal));
+    let unmade = |refusal: Refusal| {
+        let refused = Refused::from(refusal);
+        Box::new(Ended::unmade(session, &announced, refused))
+    };
     match confirm(session, begun, plan) {
         Ok(confirmed) => return Ok(confirmed),
         Err(Unconfirmed::Refused(refusal)) => return Err(unmade(refusal)),
         Err(Unconfirmed::Moved) => {}
     }
-    let plan = again().map_err(unmade)?;
+    let plan = again().map_err(|refused| Box::new(Ended::unmade(session, &announced, refused)))?;
     let contended = || Refusal::new(Code::Contended).of(plan.verb());
     if !plan.has_locks_of(&announced) {
         return Err(unmade(contended()));
@@ -178,9 +196,37 @@ fn confirmed(
     }
 }
 
-fn dry_run(plan: &Plan, outlet: &mut Outlet) -> Result<(), Gone> {
+/// What is told of an effect that ended.
+fn changed(
+    session: &Session,
+    (receipt, finish): (ReceiptId, Finish),
+    matches: Matches,
+    shown: Option<&Shown>,
+) -> Changed {
+    let (matched, matched_cut) = matches.into_parts();
+    Changed {
+        receipt,
+        outcome: finish.outcome,
+        guarantee: finish.guarantee,
+        touched: told(session, finish.touched),
+        refusal: finish.refusal,
+        left: finish.left,
+        matched,
+        matched_cut,
+        diff_cut: finish.diff_cut,
+        region: shown.map(|shown| shown.region),
+    }
+}
+
+fn dry_run(session: &Session, plan: &Plan, outlet: &mut Outlet) -> Result<(), Gone> {
     match plan.planned() {
-        Ok(planned) => outlet.send(&Reply::Planned(planned), plan.diff.bytes()),
+        Ok(planned) => {
+            let planned = Planned {
+                touched: told(session, planned.touched),
+                ..planned
+            };
+            outlet.planned(&planned, plan.diff.bytes())
+        }
         Err(refusal) => outlet.refuse(&refusal),
     }
 }
@@ -200,7 +246,7 @@ pub(crate) fn upload(
     };
     if ask.offset == 0 {
         let begun = admit(session, Verb::Write, &ask.selector, Links::Follow)
-            .and_then(|admitted| find(session, &Known::new(), admitted, Missing::Parents))
+            .and_then(|admitted| find(session, &Known::default(), admitted, Missing::Parents))
             .and_then(|place| {
                 uploads
                     .start(ask.upload, &place.directory)
@@ -232,7 +278,7 @@ pub(crate) fn answer_short(
 ) -> Result<Option<Bound>, Gone> {
     match follow(session, Verb::Read, selector) {
         Ok(bound) if execute::is_short(&bound, ask) => {
-            execute::read_bound(ask, bound, outlet).map(|()| None)
+            execute::read_bound(&session.memory, ask, bound, outlet).map(|()| None)
         }
         Ok(bound) => Ok(Some(bound)),
         Err(refusal) => outlet.refuse(&refusal).map(|()| None),

@@ -5,22 +5,34 @@
 
 mod act;
 mod check;
+pub mod compile;
 mod content;
 mod diff;
-mod edit;
+mod expect;
 mod file;
+mod matches;
+pub mod matching;
+mod may;
 mod names;
+mod net;
+mod overlay;
+mod region;
+mod show;
 mod target;
 mod tree;
 
-pub(crate) use act::{Act, At, Step, Within};
-pub(crate) use content::{Content, Later, Staged, Unstaged, copied, is_empty, stage};
+pub(crate) use act::{Act, At, Bound, Fate, New, Stands, Which, Within};
+pub(crate) use content::{Content, Later, Source, Staged, Unstaged, copied, has_only, stage};
 pub(crate) use diff::Diff;
+pub(crate) use matches::Matches;
+pub(crate) use may::reaches_to_read;
 pub(crate) use tree::judge_tree;
 
+use crate::refused::Refused;
 pub(crate) use crate::resolve::SharedDirectory;
 use crate::session::Session;
 use crate::uploads::Uploads;
+use net::Net;
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::ledger::{self, Intent, TreeLock};
 use portcullis_protocol::limits::EFFECT_BYTES_MAX;
@@ -28,24 +40,38 @@ use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Change, ChangeSet, Planned, Touched};
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{Digest, ObjectId, RootIndex};
-use std::collections::{BTreeMap, HashSet};
+use portcullis_protocol::view::{Digest, ObjectId};
+use region::{InTheWay, with_region};
 use target::Planner;
 
-/// Holding one means: every change of a set is allowed on its object, no two concern one object
-/// or one name, and new content is written and waits for its name.
+/// Holding one means: every change of a set is allowed on its object, as the changes before it
+/// leave it; what all of them come to is known name by name, no two names are of one object, and
+/// new content is written and waits for its name.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) steps: Vec<Step>,
+    /// Every name that changes, once.
+    pub(crate) names: Vec<Bound>,
+    /// What leads from what is there to what is to be, in order.
+    pub(crate) acts: Vec<Act>,
     pub(crate) tree: TreeLock,
     pub(crate) diff: Diff,
+    pub(crate) matches: Matches,
     request: Digest,
 }
 
 impl Plan {
     /// What the ledger is told.
     pub(crate) fn intent(&self) -> Result<Intent, Refusal> {
-        let steps: Vec<ledger::Step> = self.steps.iter().flat_map(Step::announced).collect();
+        let mut temporaries = vec![None; self.names.len()];
+        for (at, temporary) in self.acts.iter().filter_map(Act::temporary) {
+            if let Some(slot) = temporaries.get_mut(at) {
+                *slot = Some(temporary);
+            }
+        }
+        let names = self.names.iter().zip(temporaries);
+        let steps: Vec<ledger::Step> = names
+            .map(|(name, temporary)| name.announced(temporary))
+            .collect();
         let steps = Few::new(steps).map_err(|_| too_large())?;
         let intent = Intent {
             steps,
@@ -67,24 +93,27 @@ impl Plan {
         }
     }
 
-    /// The verb of its first change, for messages.
+    /// The verb of its first name, for messages.
     pub(crate) fn verb(&self) -> Verb {
-        self.steps
+        self.names
             .first()
-            .map_or(Verb::Write, |step| step.act.verb())
+            .map_or(Verb::Write, |name| name.touched.verb)
     }
 
     /// What a dry run answers.
     pub(crate) fn planned(&self) -> Result<Planned, Refusal> {
+        let (matched, matched_cut) = self.matches.clone().into_parts();
         Ok(Planned {
             touched: Few::new(self.touched().cloned().collect()).map_err(|_| too_large())?,
+            matched,
+            matched_cut,
             diff_cut: self.diff.cut(),
         })
     }
 
     /// Every name it touches.
     pub(crate) fn touched(&self) -> impl Iterator<Item = &Touched> {
-        self.steps.iter().flat_map(|step| step.touched.iter())
+        self.names.iter().map(|name| &name.touched)
     }
 
     /// Whether it needs exactly the locks that another one has.
@@ -94,11 +123,9 @@ impl Plan {
     }
 
     fn locks(&self) -> impl Iterator<Item = (ObjectId, &RelPath)> {
-        self.steps.iter().flat_map(|step| {
-            step.act
-                .places()
-                .map(|at| (at.within.nearest().id, &at.path))
-        })
+        self.names
+            .iter()
+            .map(|name| (name.at.within.nearest().id, &name.at.path))
     }
 }
 
@@ -126,35 +153,53 @@ pub(crate) fn plan(
     session: &Session,
     uploads: &Uploads,
     order: Order<'_>,
-) -> Result<Plan, Refusal> {
+) -> Result<Plan, Refused> {
     let Order { set, content } = order;
     let changes = set.changes.as_slice();
     if changes.is_empty() {
-        return Err(Refusal::new(Code::OutOfRange).noting("no change"));
+        return Err(Refusal::new(Code::OutOfRange).noting("no change").into());
     }
     let mut planner = Planner::new(session, uploads, content);
-    for change in changes {
-        planner.change(change)?;
+    for (n, change) in changes.iter().enumerate() {
+        planner.change(n, change).map_err(|refusal| {
+            let focus = planner.focus;
+            let of = InTheWay {
+                change,
+                content,
+                focus,
+            };
+            with_region(session, refusal, of)
+        })?;
     }
-    let (steps, diff) = planner.finish();
-    refuse_collisions(&steps)?;
-    let tree = tree_lock(&steps);
-    Ok(Plan {
-        tree,
-        request: request_digest(changes, content),
+    let Net {
+        names,
+        acts,
         diff,
-        steps,
+        matches,
+    } = planner.finish()?;
+    Ok(Plan {
+        tree: tree_lock(&names, &acts),
+        request: request_digest(changes, content),
+        names,
+        acts,
+        diff,
+        matches,
     })
 }
 
 /// How a set holds its trees. Alone where a directory gets another place; and where one is made
 /// together with something else: it can be seen before the set stands, and what another session
 /// put into it by then could not be taken back with it.
-fn tree_lock(steps: &[Step]) -> TreeLock {
-    let alone = |step: &Step| {
-        step.act.takes_a_directory() || (steps.len() > 1 && matches!(step.act, Act::Mkdir { .. }))
+fn tree_lock(names: &[Bound], acts: &[Act]) -> TreeLock {
+    let is_directory = |act: &Act| match act {
+        Act::Make { new, .. } | Act::Replace { new, .. } => match new {
+            New::Directory(_) => true,
+            New::File(_) | New::Link(_) => false,
+        },
+        Act::Claim { .. } | Act::Rename { .. } | Act::Swap { .. } | Act::Chmod { .. } => false,
     };
-    if steps.iter().any(alone) {
+    let seen_early = names.len() > 1 && acts.iter().any(is_directory);
+    if seen_early || names.iter().any(Bound::needs_the_tree) {
         TreeLock::Exclusive
     } else {
         TreeLock::Shared
@@ -170,43 +215,4 @@ fn request_digest(changes: &[Change], content: &[u8]) -> Digest {
     }
     hasher.update(content);
     Digest(*hasher.finalize().as_bytes())
-}
-
-/// Two changes of one set may not concern one name, one object (by whatever name), or a name below
-/// a directory that another one moves or removes.
-fn refuse_collisions(steps: &[Step]) -> Result<(), Refusal> {
-    let mut names: HashSet<(RootIndex, &RelPath)> = HashSet::new();
-    let mut objects: BTreeMap<ObjectId, &RelPath> = BTreeMap::new();
-    let refuse = |step: &Step, path: &RelPath| {
-        Refusal::new(Code::Collision)
-            .of(step.act.verb())
-            .on(path.as_bytes())
-    };
-    for step in steps {
-        for at in step.act.places() {
-            if !names.insert((at.root, &at.path)) {
-                return Err(refuse(step, &at.path));
-            }
-        }
-        for (object, at) in step.act.objects() {
-            if objects.insert(object, &at.path).is_some() {
-                let note = "it is the same object as another one of the set, by another name";
-                return Err(refuse(step, &at.path).noting(note));
-            }
-        }
-    }
-    for step in steps.iter().filter(|step| step.act.takes_a_directory()) {
-        let Some(top) = step.act.places().next() else {
-            continue;
-        };
-        let inside = |at: &At| {
-            at.root == top.root && at.path != top.path && at.path.below(&top.path).is_some()
-        };
-        let mut others = steps.iter().flat_map(|step| step.act.places());
-        if let Some(at) = others.find(|at| inside(at)) {
-            let note = "it lies in a directory that the same set moves or removes";
-            return Err(refuse(step, &at.path).noting(note));
-        }
-    }
-    Ok(())
 }

@@ -7,9 +7,11 @@
 //! is judged, the links' own names too.
 
 mod canonical;
+mod known;
 mod place;
 
-pub(crate) use place::{Directory, Held, Known, Missing, Place, SharedDirectory, find, look_again};
+pub(crate) use known::{Known, Now};
+pub(crate) use place::{Directory, Held, Missing, Place, SharedDirectory, find, look_again};
 
 use crate::admit::{Admitted, AdmittedParts};
 use crate::policy::Judgement;
@@ -109,7 +111,7 @@ pub(crate) fn resolve(session: &Session, admitted: Admitted<'_>) -> Result<Pinne
                 asked.permit(&path)?;
                 path
             }
-            None => match canonical::canonical(&asked, Missing::Refused) {
+            None => match canonical::canonical(&asked, &Known::default(), Missing::Refused) {
                 Ok(found) => found.path,
                 Err(Stop::Refused(refusal)) => return Err(refusal),
                 Err(Stop::Link | Stop::Moved) => continue,

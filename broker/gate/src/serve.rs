@@ -1,6 +1,7 @@
 //! The conversation with one worker: hello first, then requests until it leaves.
 
 use crate::cage::Caged;
+use crate::composition::Composition;
 use crate::counters::{Counted, Counters};
 use crate::outlet::{Gone, Outlet, Running};
 use crate::pace::Pace;
@@ -15,7 +16,8 @@ use portcullis_protocol::frame::{DecodeError, RequestId};
 use portcullis_protocol::ledger::SessionEnd;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    ChangeSet, Closing, Hello, Limits, Ping, Read, Reply, Request, UploadId, Uploaded, Welcome,
+    ChangeComposed, ChangeSet, Closing, Compose, Composed, Hello, Limits, Ping, Read, Reply,
+    Request, UploadId, Uploaded, Welcome,
 };
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use std::sync::Arc;
@@ -55,6 +57,7 @@ pub(crate) fn serve(
         endpoint: Arc::clone(&endpoint),
         counters: Arc::clone(counters),
         uploads: Uploads::default(),
+        composition: Composition::default(),
         greeted: Greeted::No,
         pace: Pace::default(),
     };
@@ -91,6 +94,7 @@ struct Conversation {
     streams: Streams,
     running: Running,
     uploads: Uploads,
+    composition: Composition,
     greeted: Greeted,
     pace: Pace,
 }
@@ -153,7 +157,9 @@ impl Conversation {
             }
             // One at a time, and nothing else of the session meanwhile: an effect is short, and what
             // the worker asks after it must see it.
-            Request::Change(set) => self.change(&set, content)?,
+            Request::Change(set) => {
+                self.change(&set, content)?;
+            }
             Request::Upload(ask) => {
                 let (session, outlet) = (&self.session, &mut self.outlet);
                 sys::fault::enter();
@@ -167,6 +173,8 @@ impl Conversation {
                 self.outlet
                     .send(&Reply::Uploaded(Uploaded { upload, bytes }), &[])?;
             }
+            Request::Compose(ask) => self.compose(ask, content)?,
+            Request::ChangeComposed(ask) => self.change_composed(ask)?,
             Request::Hello(_)
             | Request::Whoami(_)
             | Request::Stat(_)
@@ -177,7 +185,34 @@ impl Conversation {
         Ok(Next::Go)
     }
 
-    fn change(&mut self, set: &ChangeSet, content: &[u8]) -> Result<(), Gone> {
+    /// Keeps a part of a change set, for a session that may change something.
+    fn compose(&mut self, ask: Compose, part: &[u8]) -> Result<(), Gone> {
+        let kept = if self.session.may_change() {
+            self.composition.add(ask.offset, part)
+        } else {
+            Err(Refusal::new(Code::NotGranted))
+        };
+        match kept {
+            Ok(bytes) => self.outlet.send(&Reply::Composed(Composed { bytes }), &[]),
+            Err(refusal) => self.outlet.refuse(&refusal),
+        }
+    }
+
+    /// Answers what was composed, which is used up when an effect was begun.
+    fn change_composed(&mut self, ask: ChangeComposed) -> Result<(), Gone> {
+        let composition = std::mem::take(&mut self.composition);
+        match composition.read(ask) {
+            Ok((set, content)) => match self.change(&set, content)? {
+                Used::Yes => return Ok(()),
+                Used::No => {}
+            },
+            Err(refusal) => self.outlet.refuse(&refusal)?,
+        }
+        self.composition = composition;
+        Ok(())
+    }
+
+    fn change(&mut self, set: &ChangeSet, content: &[u8]) -> Result<Used, Gone> {
         let uploads: Vec<UploadId> = taken_by(set).collect();
         sys::fault::enter();
         let answered = pipeline::change(
@@ -188,12 +223,13 @@ impl Conversation {
             &mut self.outlet,
         );
         sys::fault::leave();
-        match answered? {
+        let used = answered?;
+        match used {
             // What was given a name cannot be given another.
             Used::Yes => uploads.into_iter().for_each(|id| self.uploads.forget(id)),
             Used::No => {}
         }
-        Ok(())
+        Ok(used)
     }
 
     /// One file is answered here if its part is short; everything else is a stream.
@@ -281,9 +317,10 @@ fn counted(request: &Request) -> Counted {
         Request::Read(_) => Counted::Read,
         Request::List(_) | Request::Glob(_) => Counted::List,
         Request::Search(_) => Counted::Search,
-        Request::Change(_) => Counted::Change,
+        Request::Change(_) | Request::ChangeComposed(_) => Counted::Change,
         Request::Upload(_)
         | Request::DropUpload(_)
+        | Request::Compose(_)
         | Request::Hello(_)
         | Request::Whoami(_)
         | Request::Why(_)

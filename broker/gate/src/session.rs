@@ -1,13 +1,15 @@
-//! What one session is, from the moment it is set up to its end: nothing here changes.
+//! What one session is, from the moment it is set up to its end: nothing here changes but what it
+//! remembers.
 
 use crate::cage::Subtree;
+use crate::memory::{Keeping, Memory};
 use crate::policy::{Judgement, Policy};
 use crate::sys::open::{self, Purpose};
 use portcullis_protocol::authority::{Authority, FileSystem};
 use portcullis_protocol::ledger::Setup;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Guarantee, Incarnation, Limits, SessionId};
-use portcullis_protocol::verb::Verb;
+use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::RootIndex;
 use rustix::io::Errno;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -23,6 +25,8 @@ pub(crate) struct Session {
     pub(crate) policy: Policy,
     roots: Vec<OwnedFd>,
     pub(crate) opening: Opening,
+    /// What it was shown, and what it wrote.
+    pub(crate) memory: Memory,
 }
 
 /// How content is opened.
@@ -64,7 +68,13 @@ impl Session {
         } else {
             Opening::Direct
         };
+        let keeping = if changes(&authority) {
+            Keeping::Shown
+        } else {
+            Keeping::Nothing
+        };
         Ok(Self {
+            memory: Memory::new(keeping),
             policy: Policy::compile(&authority)?,
             id: setup.session,
             incarnation: setup.incarnation,
@@ -138,6 +148,11 @@ impl Session {
             && self.policy.judge(root, path, verb) == Judgement::Clear
     }
 
+    /// Whether any grant lets it change something.
+    pub(crate) fn may_change(&self) -> bool {
+        changes(&self.authority)
+    }
+
     /// Whether `path` lies on the way from a root to a granted subtree, so that a resolution may
     /// pass through it without anything of it being shown.
     pub(crate) fn is_on_the_way(&self, root: RootIndex, path: &RelPath) -> bool {
@@ -146,4 +161,12 @@ impl Session {
             .iter()
             .any(|g| g.root == root && g.prefix.below(path).is_some())
     }
+}
+
+/// Whether any grant is of a verb that changes something.
+fn changes(authority: &Authority) -> bool {
+    let grants = &authority.parts().grants;
+    grants
+        .iter()
+        .any(|grant| !grant.verbs.meet(VerbSet::WRITING).is_empty())
 }

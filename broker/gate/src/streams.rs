@@ -126,7 +126,9 @@ impl Streams {
                     let Job { work, mut outlet } = job;
                     let answered = match work {
                         Work::Request(request) => pipeline::answer(&session, &request, &mut outlet),
-                        Work::Bound(read, bound) => execute::read_bound(&read, bound, &mut outlet),
+                        Work::Bound(read, bound) => {
+                            execute::read_bound(&session.memory, &read, bound, &mut outlet)
+                        }
                     };
                     if let Err(Gone) = answered {
                         // Wakes the main loop, which ends the session.

@@ -1,22 +1,27 @@
-//! Change sets and uploads on a session.
+//! Change sets, uploads and what is composed, on a session.
 
 use super::Changes;
-use super::pack::{self, Needed};
+use super::pack::{self, Needed, Way};
+use super::pipe::{COMPOSE_OVERHEAD, Kept, Part, Pipe, overhead};
 use crate::error::{Error, ErrorCode, Violation};
-use crate::link::Expected;
+use crate::label::Excerpt;
 use crate::session::Session;
 use crate::wire::match_reply;
 use portcullis_protocol::frame::RequestId;
-use portcullis_protocol::limits::{HEADER_BYTES, LABEL_BYTES_MAX};
 use portcullis_protocol::session::{
-    Changed, Deed, DropUpload, Limits, Outcome, Planned, Reply, Request, Selector, Upload,
-    UploadId, Uploaded,
+    Changed, Compose, Composed, Deed, DropUpload, Limits, Outcome, Planned, Reply, Request,
+    Selector, Upload, UploadId, Uploaded,
 };
-use std::collections::VecDeque;
 use std::io::Read;
 
-/// Uploaded parts begin at multiples of this, where the limits leave room for one.
-const PART_ALIGNMENT: usize = 4096;
+/// A change set that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Made {
+    /// Its receipt: every name it touched, and where its edits matched.
+    pub changed: Changed,
+    /// The difference, as a unified diff of what the session may read.
+    pub diff: Vec<u8>,
+}
 
 /// What a change set would do. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,27 +35,32 @@ pub struct Plan {
 impl Session {
     /// Makes the changes, all of them or none.
     ///
-    /// Content that does not fit one request is uploaded before; an upload that was made here and
-    /// is not used up is dropped again. What comes back says [`Outcome::Done`]. An error whose
-    /// [`changed`](Error::changed) is `Unchanged` changed nothing; one that is `Unknown` (the
-    /// connection ended before the answer, or the effect is uncertain) leaves a doubt that the
-    /// log of the broker settles.
-    pub fn change(&mut self, changes: &Changes) -> Result<Changed, Error> {
-        let (sent, uploads) = self.send_set(changes, Deed::Commit)?;
+    /// What does not fit one request is composed in the gate's memory, and the content of large
+    /// files uploaded before; an upload that was made here and is not used up is dropped again.
+    /// What comes back says [`Outcome::Done`]. An error whose [`changed`](Error::changed) is
+    /// `Unchanged` changed nothing, and may have the part of a file that decided
+    /// ([`Error::region`]); one that is `Unknown` (the connection ended before the answer, or the
+    /// effect is uncertain) leaves a doubt that the log of the broker settles.
+    pub fn change(&mut self, changes: &Changes) -> Result<Made, Error> {
+        let (sent, before) = self.send_set(changes, Deed::Commit)?;
         let answered = match self.wire.answer(&mut self.buffer, sent) {
-            Ok((reply, _)) => match_reply!(self.wire, reply, Changed).map_err(unanswered),
+            Ok((reply, content)) => {
+                let behind = content.to_vec();
+                let changed = match_reply!(self.wire, reply, Changed).map_err(unanswered);
+                changed.map(|changed| (changed, behind))
+            }
             Err(error) => Err(unanswered(error)),
         };
-        let ended = answered.and_then(judged);
+        let ended = answered.and_then(|(changed, behind)| judged(changed, behind));
         if ended.is_err() {
-            self.drop_all(&uploads);
+            self.forget(&before);
         }
         ended
     }
 
     /// Works out what the changes would do, and changes nothing.
     pub fn plan(&mut self, changes: &Changes) -> Result<Plan, Error> {
-        let (sent, uploads) = self.send_set(changes, Deed::DryRun)?;
+        let (sent, before) = self.send_set(changes, Deed::DryRun)?;
         let plan = match self.wire.answer(&mut self.buffer, sent) {
             Ok((reply, content)) => {
                 let diff = content.to_vec();
@@ -58,7 +68,7 @@ impl Session {
             }
             Err(error) => Err(error),
         };
-        self.drop_all(&uploads);
+        self.forget(&before);
         plan
     }
 
@@ -89,25 +99,55 @@ impl Session {
         match_reply!(self.wire, reply, Uploaded).map(|_| ())
     }
 
-    /// Uploads what has to be, and sends the change set.
-    fn send_set(
-        &mut self,
-        changes: &Changes,
-        deed: Deed,
-    ) -> Result<(RequestId, Vec<UploadId>), Error> {
+    /// Uploads and composes what has to be, and sends the change set.
+    fn send_set(&mut self, changes: &Changes, deed: Deed) -> Result<(RequestId, Before), Error> {
         let limits = self.limits()?;
         let packed = pack::pack(changes, deed, &limits, &mut || self.fresh_upload())?;
-        let uploads: Vec<UploadId> = packed.uploads.iter().map(|one| one.upload).collect();
+        let before = Before {
+            uploads: packed.uploads.iter().map(|one| one.upload).collect(),
+            composed: packed.way.is_composed(),
+        };
         let sent = self
             .upload_all(&packed.uploads, limits)
-            .and_then(|()| self.ask(&Request::Change(packed.set), &packed.content));
+            .and_then(|()| match packed.way {
+                Way::OneFrame { set, content } => self.ask(&Request::Change(set), &content),
+                Way::Composed { bytes, ask } => {
+                    self.compose(&bytes, limits)?;
+                    self.ask(&Request::ChangeComposed(ask), &[])
+                }
+            });
         match sent {
-            Ok(id) => Ok((id, uploads)),
+            Ok(id) => Ok((id, before)),
             Err(error) => {
-                self.drop_all(&uploads);
+                self.forget(&before);
                 Err(error)
             }
         }
+    }
+
+    /// Composes these bytes, in parts: the first of them forgets what was there.
+    fn compose(&mut self, bytes: &[u8], limits: Limits) -> Result<(), Error> {
+        let mut pipe = Pipe::new(limits);
+        let sent = self.compose_parts(&mut pipe, bytes);
+        self.settle(pipe, sent)
+    }
+
+    fn compose_parts(&mut self, pipe: &mut Pipe, bytes: &[u8]) -> Result<(), Error> {
+        let mut offset = 0;
+        for part in bytes.chunks(pipe.part_bytes(COMPOSE_OVERHEAD)) {
+            let on_wire = COMPOSE_OVERHEAD + part.len();
+            while !pipe.has_room(on_wire) {
+                pipe.take(self)?;
+            }
+            let id = self.ask(&Request::Compose(Compose { offset }), part)?;
+            offset += u64::try_from(part.len()).unwrap_or(u64::MAX);
+            pipe.waiting.push_back(Part {
+                id,
+                end: Kept::Composed(Composed { bytes: offset }),
+                bytes: on_wire,
+            });
+        }
+        Ok(())
     }
 
     fn upload_all(&mut self, needed: &[Needed<'_>], limits: Limits) -> Result<(), Error> {
@@ -131,7 +171,7 @@ impl Session {
         selector: &Selector,
         content: &mut dyn Read,
     ) -> Result<u64, Error> {
-        let size = pipe.part_bytes(selector);
+        let size = pipe.part_bytes(overhead(selector));
         let mut part = vec![0; size];
         let mut offset = 0;
         loop {
@@ -155,10 +195,10 @@ impl Session {
             offset += u64::try_from(length).unwrap_or(u64::MAX);
             pipe.waiting.push_back(Part {
                 id,
-                end: Uploaded {
+                end: Kept::Uploaded(Uploaded {
                     upload,
                     bytes: offset,
-                },
+                }),
                 bytes: overhead(selector) + length,
             });
             if length < size {
@@ -180,6 +220,19 @@ impl Session {
         ended
     }
 
+    /// Gives back what was sent before a change set that did not use it up: an effect that was
+    /// begun has used what was composed.
+    fn forget(&mut self, before: &Before) {
+        self.drop_all(&before.uploads);
+        if before.composed && !self.wire.is_over() {
+            // An empty first part. An error has ended the connection, and what was composed with it.
+            let id = self.ask(&Request::Compose(Compose { offset: 0 }), &[]);
+            if let Ok(id) = id {
+                self.wire.answer(&mut self.buffer, id).ok();
+            }
+        }
+    }
+
     /// Drops what is left of these uploads. One that is gone already is as wanted, and a
     /// connection that is over has dropped them all.
     fn drop_all(&mut self, uploads: &[UploadId]) {
@@ -197,6 +250,13 @@ impl Session {
         self.last_upload = self.last_upload.wrapping_add(1);
         UploadId(self.last_upload)
     }
+}
+
+/// What was sent before a change set.
+struct Before {
+    uploads: Vec<UploadId>,
+    /// Whether the set itself was composed.
+    composed: bool,
 }
 
 /// What the loss of an answer means for a change. A refusal is an answer.
@@ -217,13 +277,24 @@ fn unanswered(error: Error) -> Error {
     }
 }
 
-/// What is not done is an error.
-fn judged(changed: Changed) -> Result<Changed, Error> {
-    match changed.outcome {
-        Outcome::Done => Ok(changed),
-        Outcome::Failed => Err(Error::new(ErrorCode::Failed(Box::new(changed)))),
-        Outcome::Uncertain => Err(Error::new(ErrorCode::Uncertain(Box::new(changed)))),
-    }
+/// What is not done is an error. `behind` is the difference of what is done, and what the object
+/// has become of what failed for that.
+fn judged(changed: Changed, behind: Vec<u8>) -> Result<Made, Error> {
+    let region = changed.region;
+    let error = match changed.outcome {
+        Outcome::Done => {
+            return Ok(Made {
+                changed,
+                diff: behind,
+            });
+        }
+        Outcome::Failed => Error::new(ErrorCode::Failed(Box::new(changed))),
+        Outcome::Uncertain => Error::new(ErrorCode::Uncertain(Box::new(changed))),
+    };
+    Err(match region {
+        Some(region) => error.showing(Excerpt::new(region, &behind)),
+        None => error,
+    })
 }
 
 /// Reads until the buffer is full or the content ends.
@@ -244,86 +315,4 @@ fn fill(content: &mut dyn Read, buffer: &mut [u8]) -> Result<usize, Error> {
         }
     }
     Ok(filled)
-}
-
-/// More bytes than a part of an upload has on the wire beside its content.
-fn overhead(selector: &Selector) -> usize {
-    HEADER_BYTES + 32 + LABEL_BYTES_MAX + selector.path.as_slice().len()
-}
-
-/// A part whose answer is still to come.
-struct Part {
-    id: RequestId,
-    /// What the answer must say.
-    end: Uploaded,
-    /// Its size in the socket, at most.
-    bytes: usize,
-}
-
-impl Part {
-    /// Whether it is the first of several of this upload.
-    fn starts(&self, upload: UploadId, part_bytes: usize) -> bool {
-        self.end.upload == upload && u64::try_from(part_bytes) == Ok(self.end.bytes)
-    }
-}
-
-/// Parts that were sent and not answered, as many as the socket is sure to take.
-struct Pipe {
-    waiting: VecDeque<Part>,
-    limits: Limits,
-}
-
-impl Pipe {
-    fn new(limits: Limits) -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            limits,
-        }
-    }
-
-    /// Content of one part: what a frame carries, or less so that the gate writes one while the
-    /// next is on its way.
-    fn part_bytes(&self, selector: &Selector) -> usize {
-        let usize_of = |limit| usize::try_from(limit).unwrap_or(usize::MAX);
-        let half = usize_of(self.limits.in_flight_bytes) / 2;
-        let most = usize_of(self.limits.content_bytes)
-            .min(half.saturating_sub(overhead(selector)))
-            .max(1);
-        match most / PART_ALIGNMENT {
-            0 => most,
-            pages => pages * PART_ALIGNMENT,
-        }
-    }
-
-    /// Whether another part may be sent. One always may.
-    fn has_room(&self, bytes: usize) -> bool {
-        let sent: usize = self.waiting.iter().map(|part| part.bytes).sum();
-        let most = usize::try_from(self.limits.in_flight_bytes).unwrap_or(usize::MAX);
-        self.waiting.is_empty()
-            || (self.waiting.len() < usize::from(self.limits.in_flight) && sent + bytes <= most)
-    }
-
-    /// Takes one answer.
-    fn take(&mut self, session: &mut Session) -> Result<(), Error> {
-        let Session { wire, buffer, .. } = session;
-        let expected = if self.waiting.len() > 1 {
-            Expected::Many
-        } else {
-            Expected::One
-        };
-        let (from, reply, _) = wire.next(buffer, expected)?;
-        let Some(at) = self.waiting.iter().position(|part| part.id == from) else {
-            return Err(wire.violated(Violation::UnknownId(from.0)));
-        };
-        let part = self.waiting.remove(at);
-        if let Reply::Refused(refusal) = reply {
-            return Err(refusal.into());
-        }
-        let uploaded = match_reply!(wire, reply, Uploaded)?;
-        if part.is_some_and(|part| part.end == uploaded) {
-            Ok(())
-        } else {
-            Err(wire.violated(Violation::WrongKind))
-        }
-    }
 }

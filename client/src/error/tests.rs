@@ -56,6 +56,10 @@ fn ended(outcome: session::Outcome) -> session::Changed {
         touched: Few::default(),
         refusal: Some(Refusal::new(Code::Conflict).of(Verb::Write).on(b"a")),
         left: 0,
+        matched: Few::default(),
+        matched_cut: 0,
+        diff_cut: 0,
+        region: None,
     }
 }
 

@@ -1,12 +1,14 @@
 //! What is taken as a patch, what is not, and that a patch means what its maker meant.
 
 mod apply;
+mod blocks;
 mod round;
 mod unified;
 mod v4a;
+mod wrapper;
 
 use super::*;
-use crate::change::{At, Item};
+use crate::change::{Edges, Item, Part, TextEdit};
 use proptest::prelude::*;
 
 /// The changes of a patch, one line each.
@@ -36,22 +38,9 @@ fn line(item: &Item) -> String {
             format!("write {file} {expect:?} {mode:?}: {}", text(bytes))
         }
         Item::Edit(edit) => {
-            let parts: Vec<String> = edit
-                .replacements
-                .iter()
-                .map(|one| {
-                    let at = match &one.at {
-                        At::Line(line) => format!("{line}"),
-                        At::After(lines) => {
-                            lines.iter().map(|l| format!("<{}>", text(l))).collect()
-                        }
-                        At::All | At::Anywhere(_) => panic!("{one:?}"),
-                    };
-                    format!("[{at}] {} => {}", text(&one.old), text(&one.new))
-                })
-                .collect();
+            let edits: Vec<String> = edit.edits.iter().map(one).collect();
             let (file, mode) = (name(&edit.selector), edit.mode);
-            format!("edit {file} {mode:?}: {}", parts.join("; "))
+            format!("edit {file} {mode:?}: {}", edits.join("; "))
         }
         Item::Move(moved) => format!(
             "move {} -> {} {:?}",
@@ -70,6 +59,30 @@ fn line(item: &Item) -> String {
     }
 }
 
+/// A hunk: what leads to it, its line and its edges in brackets, then what stays (`=`), goes (`-`)
+/// and comes (`+`).
+fn one(edit: &TextEdit) -> String {
+    let TextEdit::Hunk(hunk) = edit else {
+        panic!("{edit:?}");
+    };
+    let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
+    let leads = hunk.after.iter().map(|l| format!("<{}>", text(l)));
+    let line = hunk.line.map(|line| line.to_string());
+    let edges = match hunk.edges {
+        Edges::Free => None,
+        Edges::Start => Some("^".to_owned()),
+        Edges::End => Some("$".to_owned()),
+        Edges::Both => Some("^$".to_owned()),
+    };
+    let at: String = leads.chain(line).chain(edges).collect();
+    let parts = hunk.parts.iter().map(|part| match part {
+        Part::Keep(run) => format!(" ={}", text(run)),
+        Part::Remove(run) => format!(" -{}", text(run)),
+        Part::Insert(run) => format!(" +{}", text(run)),
+    });
+    format!("[{at}]{}", parts.collect::<String>())
+}
+
 #[test]
 fn the_format_is_found_by_its_first_lines() {
     for (patch, format) in [
@@ -79,6 +92,18 @@ fn the_format_is_found_by_its_first_lines() {
         ("diff --git a/x b/x\n", Some(Format::Unified)),
         ("Subject: x\n\n--- a\n", Some(Format::Unified)),
         ("@@ -1 +1 @@\n", Some(Format::Unified)),
+        ("diff --cc x\n", Some(Format::Unified)),
+        ("*** Update File: x\n", Some(Format::V4a)),
+        ("Words.\n```\n*** Begin Patch\n", Some(Format::V4a)),
+        ("*** Begin Patch\n--- a\n", Some(Format::V4a)),
+        ("*** End Patch\n", None),
+        ("\u{feff}--- a\n+++ b\n", Some(Format::Unified)),
+        ("x\n<<<<< SEARCH\n", Some(Format::Blocks)),
+        ("------- SEARCH\r\n", Some(Format::Blocks)),
+        ("x\n<<<<<<< SEARCH\n--- a\n", Some(Format::Blocks)),
+        ("--- a\n<<<<<<< SEARCH\n", Some(Format::Unified)),
+        ("* x\n  <<<<<<< SEARCH\n", Some(Format::Blocks)),
+        ("x\n<<<<<<< HEAD\n=======\n", None),
         ("hello\n", None),
         ("", None),
     ] {
@@ -134,6 +159,22 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         "rename to x\n",
         "index 1..2 160000\n",
         "\\ No newline at end of file\n",
+        "<<<<<<< SEARCH\n",
+        "<<<<< SEARCH>\r\n",
+        "------- SEARCH\n",
+        ":start_line:1\n",
+        "-------\n",
+        "=======\n",
+        "=====\n",
+        "\\=======\n",
+        ">>>>>>> REPLACE\n",
+        "+++++++ REPLACE\n",
+        "# `x`:\n",
+        "```d/x\n",
+        "```\n",
+        "cd a && apply_patch <<EOF\n",
+        "<<'EOF'\n",
+        "EOF\n",
         "-",
         "+",
         " ",
@@ -154,7 +195,7 @@ proptest! {
     fn no_bytes_make_it_panic(pieces in prop::collection::vec(piece(), 0..24)) {
         let patch = pieces.concat();
         let lines = patch.iter().filter(|b| **b == b'\n').count() + 1;
-        for format in [Format::V4a, Format::Unified] {
+        for format in [Format::V4a, Format::Unified, Format::Blocks] {
             match parse(&patch, format, None) {
                 Ok(changes) => prop_assert!(!changes.items().is_empty()),
                 Err(error) => prop_assert!((1..=lines).contains(&error.line()), "{}", error),

@@ -1,12 +1,24 @@
-//! The V4A envelope.
+//! The V4A envelope: sections for files between two markers.
 
+mod chunk;
+
+use super::wrapper::End;
 use super::{Lines, Names, PatchError, no_carriage_return, shown};
-use crate::change::{At, Changes, Edit, Replace, create, delete, rename};
+use crate::change::{Changes, Edit, Tiers, create, delete, rename};
 use portcullis_protocol::session::{Expect, Parents};
 
-pub(super) const BEGIN: &[u8] = b"*** Begin Patch";
+const BEGIN: &[u8] = b"*** Begin Patch";
+const END: &[u8] = b"*** End Patch";
 
-/// What a line that begins with `***` says.
+/// Whether a line shows that a text is written in this format.
+pub(super) fn is_mark(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line == BEGIN || matches!(Header::of(line), Some(header) if header.begins_section())
+}
+
+/// What a line that begins with `***` says. Names are without the blanks around them: a file whose
+/// name begins or ends in a blank cannot be named in this format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Header<'p> {
     End,
     Environment,
@@ -18,345 +30,213 @@ enum Header<'p> {
 }
 
 impl<'p> Header<'p> {
-    /// Nothing when the line is no header.
-    fn of(number: usize, line: &'p [u8]) -> Result<Option<Self>, PatchError> {
-        if !line.starts_with(b"***") {
-            return Ok(None);
+    /// Nothing when the line is none of them.
+    fn of(line: &'p [u8]) -> Option<Self> {
+        let line = line.trim_ascii();
+        let named = |key: &[u8]| line.strip_prefix(key).map(<[u8]>::trim_ascii);
+        if line == END {
+            return Some(Self::End);
         }
-        no_carriage_return(number, line)?;
-        let named = |key: &[u8]| line.strip_prefix(key);
-        Ok(Some(match line.trim_ascii_end() {
-            b"*** End Patch" => Self::End,
-            b"*** End of File" => Self::EndOfFile,
-            _ => {
-                if let Some(name) = named(b"*** Add File: ") {
-                    Self::Add(name)
-                } else if let Some(name) = named(b"*** Delete File: ") {
-                    Self::Delete(name)
-                } else if let Some(name) = named(b"*** Update File: ") {
-                    Self::Update(name)
-                } else if let Some(name) = named(b"*** Move to: ") {
-                    Self::MoveTo(name)
-                } else if line.starts_with(b"*** Environment ID:") {
-                    Self::Environment
-                } else {
-                    return Err(unknown(number, line));
-                }
-            }
-        }))
+        if line == b"*** End of File" {
+            return Some(Self::EndOfFile);
+        }
+        (named(b"*** Add File:").map(Self::Add))
+            .or_else(|| named(b"*** Delete File:").map(Self::Delete))
+            .or_else(|| named(b"*** Update File:").map(Self::Update))
+            .or_else(|| named(b"*** Move to:").map(Self::MoveTo))
+            .or_else(|| named(b"*** Environment ID:").map(|_| Self::Environment))
+    }
+
+    const fn begins_section(self) -> bool {
+        match self {
+            Self::Add(_) | Self::Delete(_) | Self::Update(_) => true,
+            Self::End | Self::Environment | Self::MoveTo(_) | Self::EndOfFile => false,
+        }
     }
 }
 
+/// The header in a line, which must be one.
+fn header(number: usize, line: &[u8]) -> Result<Header<'_>, PatchError> {
+    no_carriage_return(number, line)?;
+    Header::of(line).ok_or_else(|| unknown(number, line))
+}
+
 fn unknown(number: usize, line: &[u8]) -> PatchError {
+    let what = if [&b"--- "[..], b"+++ ", b"diff --git "]
+        .iter()
+        .any(|start| line.starts_with(start))
+    {
+        "a unified diff stands alone, without `*** Begin Patch` around it; in this format"
+    } else {
+        "here"
+    };
     PatchError::new(
         number,
         format!(
-            "`{}` is not known here: a section begins with `*** Add File: NAME`, `*** Delete File: \
-             NAME` or `*** Update File: NAME`, and `*** End Patch` ends the patch",
+            "`{}` is not known: {what} a section begins with `*** Add File: NAME`, `*** Delete \
+             File: NAME` or `*** Update File: NAME`, and `*** End Patch` ends the patch",
             shown(line)
         ),
     )
 }
 
-/// Reads a whole patch.
-pub(super) fn parse(lines: &mut Lines<'_>, names: Names<'_>) -> Result<Changes, PatchError> {
-    begin(lines)?;
+fn misplaced_move(number: usize) -> PatchError {
+    PatchError::new(
+        number,
+        "`*** Move to:` belongs directly after its `*** Update File:` line",
+    )
+}
+
+/// Reads a whole patch, out of its wrapper.
+pub(super) fn parse(
+    lines: &mut Lines<'_>,
+    names: Names<'_>,
+    wrapper: End,
+) -> Result<Changes, PatchError> {
+    let begun = begin(lines)?;
+    // The very last line may have blanks in front: as a line of a chunk it could not be the last.
+    let mut ended = lines.last().map(<[u8]>::trim_ascii) == Some(END);
+    if ended {
+        lines.drop_last();
+    }
     let mut changes = Changes::new();
     loop {
+        lines.skip_blank();
         let Some((number, line)) = lines.next() else {
-            return Err(PatchError::new(
-                lines.number(),
-                "`*** End Patch` is missing: was the patch cut off?",
-            ));
+            break;
         };
-        match Header::of(number, line)? {
-            Some(Header::Environment) if changes.items().is_empty() => {}
-            Some(Header::Add(name)) => {
+        match header(number, line)? {
+            Header::Environment if changes.items().is_empty() => {}
+            Header::Add(name) => {
                 let mut file = create(names.selector(number, name)?, added(lines)?);
                 file.parents = Parents::Make;
                 changes.push(file);
             }
-            Some(Header::Delete(name)) => changes.push(delete(names.selector(number, name)?)),
-            Some(Header::Update(name)) => update(lines, names, (number, name), &mut changes)?,
-            Some(Header::End) => break,
-            Some(Header::MoveTo(_)) => {
-                return Err(PatchError::new(
-                    number,
-                    "`*** Move to:` belongs directly after its `*** Update File:` line",
-                ));
+            Header::Delete(name) => changes.push(delete(names.selector(number, name)?)),
+            Header::Update(name) => update(lines, names, (number, name), &mut changes)?,
+            Header::End => {
+                ended = true;
+                lines.skip_blank();
+                if lines.peek().is_some() {
+                    return Err(PatchError::new(
+                        lines.number(),
+                        "there is text after `*** End Patch`: put all sections into one patch",
+                    ));
+                }
             }
-            Some(Header::EndOfFile | Header::Environment) | None => {
-                return Err(unknown(number, line));
-            }
+            Header::MoveTo(_) => return Err(misplaced_move(number)),
+            Header::EndOfFile | Header::Environment => return Err(unknown(number, line)),
         }
     }
-    while let Some((number, line)) = lines.next() {
-        if !line.trim_ascii().is_empty() {
-            return Err(PatchError::new(
-                number,
-                "there is text after `*** End Patch`: put all sections into one patch",
-            ));
+    match (ended, begun, wrapper) {
+        (true, _, _) | (false, Begun::Unmarked, _) | (false, Begun::Marked, End::Seen) => {
+            Ok(changes)
         }
+        (false, Begun::Marked, End::NotSeen) => Err(PatchError::new(
+            lines.number(),
+            "`*** End Patch` is missing: was the patch cut off?",
+        )),
     }
-    Ok(changes)
 }
 
-fn begin(lines: &mut Lines<'_>) -> Result<(), PatchError> {
-    while let Some((number, line)) = lines.next() {
-        if line.trim_ascii() == BEGIN {
-            return no_carriage_return(number, line);
-        }
-        if !line.trim_ascii().is_empty() {
-            return Err(PatchError::new(
-                number,
-                "the first line must be `*** Begin Patch`: send the patch alone, without a shell \
-                 command or a code fence around it",
-            ));
-        }
-    }
-    Err(PatchError::new(lines.number(), "the patch is empty"))
+/// How a patch begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begun {
+    /// With the marker.
+    Marked,
+    /// With its first section. Its end needs no marker either.
+    Unmarked,
 }
 
-/// The content of a new file.
+fn begin(lines: &mut Lines<'_>) -> Result<Begun, PatchError> {
+    lines.skip_blank();
+    let number = lines.number();
+    let Some(line) = lines.peek() else {
+        return Err(PatchError::new(number, "the patch is empty"));
+    };
+    if line.trim_ascii() == BEGIN {
+        no_carriage_return(number, line)?;
+        lines.skip();
+        return Ok(Begun::Marked);
+    }
+    if Header::of(line).is_some_and(Header::begins_section) {
+        return Ok(Begun::Unmarked);
+    }
+    Err(PatchError::new(
+        number,
+        "the first line must be `*** Begin Patch`: send the patch alone, without words before it",
+    ))
+}
+
+/// The content of a new file: its `+` lines, each ended by a newline but where the last is said to
+/// have none.
 fn added(lines: &mut Lines<'_>) -> Result<Vec<u8>, PatchError> {
     let mut content = Vec::new();
-    while let Some(line) = lines.peek() {
-        match line {
-            [b'+', text @ ..] => put(&mut content, text),
-            line if line.starts_with(b"***") => break,
-            _ => {
-                return Err(PatchError::new(
-                    lines.number(),
-                    "every line of a new file begins with `+`, an empty one is `+` alone",
-                ));
-            }
-        }
+    while let Some([b'+', text @ ..]) = lines.peek() {
+        content.extend_from_slice(text);
+        content.push(b'\n');
         lines.skip();
     }
-    Ok(content)
+    if let Some([b'\\', ..]) = lines.peek()
+        && content.pop().is_some()
+    {
+        lines.skip();
+    }
+    let number = lines.number();
+    lines.skip_blank();
+    match lines.peek() {
+        None => Ok(content),
+        Some(line) if line.trim_ascii().starts_with(b"***") => Ok(content),
+        Some([b'+', ..]) if !content.is_empty() && !content.ends_with(b"\n") => {
+            Err(PatchError::new(number, AFTER_THE_LAST))
+        }
+        Some(_) => Err(PatchError::new(
+            number,
+            "every line of a new file begins with `+`, an empty one is `+` alone",
+        )),
+    }
 }
 
-/// One section that changes or moves a file.
+const AFTER_THE_LAST: &str =
+    "a line after `\\ No newline at end of file`, which is said of the last one";
+
+/// One section that changes or moves a file. It is changed under its old name, then moved: a text
+/// that is not found is told of the name the file still has.
 fn update(
     lines: &mut Lines<'_>,
     names: Names<'_>,
     (number, name): (usize, &[u8]),
     changes: &mut Changes,
 ) -> Result<(), PatchError> {
-    let selector = names.selector(number, name)?;
+    let source = names.selector(number, name)?;
     let mut destination = None;
     if let Some(line) = lines.peek()
-        && let Some(Header::MoveTo(name)) = Header::of(lines.number(), line)?
+        && let Some(Header::MoveTo(name)) = Header::of(line)
     {
+        no_carriage_return(lines.number(), line)?;
         destination = Some(names.selector(lines.number(), name)?);
         lines.skip();
     }
-    let first = lines.number();
-    let replacements = chunks(lines)?;
-    match (destination, replacements.is_empty()) {
-        (None, true) => Err(PatchError::new(
+    let edits = chunk::all(lines)?;
+    if edits.is_empty() && destination.is_none() {
+        return Err(PatchError::new(
             number,
             "the section changes nothing: it has no chunk and no `*** Move to:`",
-        )),
-        (None, false) => {
-            changes.merge(Edit {
-                selector,
-                expect: Expect::Any,
-                replacements,
-                mode: None,
-            });
-            Ok(())
-        }
-        (Some(destination), true) => {
-            let mut moved = rename(selector, destination);
-            moved.parents = Parents::Make;
-            changes.push(moved);
-            Ok(())
-        }
-        (Some(_), false) => Err(PatchError::new(
-            first,
-            "a file is not edited and moved by one section: send one patch with the chunks and no \
-             `*** Move to:`, then another with only the move",
-        )),
+        ));
     }
-}
-
-/// A chunk that is being read.
-#[derive(Default)]
-struct Chunk {
-    /// Its first line; 0 before there is one.
-    number: usize,
-    anchors: Vec<Vec<u8>>,
-    old: Vec<u8>,
-    new: Vec<u8>,
-    body: Body,
-}
-
-/// How far a chunk has been read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Body {
-    /// No line of it yet.
-    #[default]
-    Nothing,
-    /// Only lines that stay.
-    Context,
-    /// Lines that go or come as well.
-    Changes,
-    /// It was closed by `*** End of File`.
-    Closed,
-}
-
-/// All chunks of a section.
-fn chunks(lines: &mut Lines<'_>) -> Result<Vec<Replace>, PatchError> {
-    let mut done = Vec::new();
-    let mut chunk = Chunk::default();
-    while let Some(line) = lines.peek() {
-        let number = lines.number();
-        match line {
-            line if line.starts_with(b"@@") => {
-                if chunk.body != Body::Nothing {
-                    chunk.close(&mut done)?;
-                }
-                chunk.anchor(number, line)?;
-            }
-            line if line.starts_with(b"***") => match Header::of(number, line)? {
-                Some(Header::EndOfFile) if chunk.body != Body::Nothing => {
-                    chunk.close(&mut done)?;
-                    chunk.body = Body::Closed;
-                }
-                Some(Header::EndOfFile) | None => return Err(unknown(number, line)),
-                Some(Header::MoveTo(_)) => {
-                    return Err(PatchError::new(
-                        number,
-                        "`*** Move to:` belongs directly after its `*** Update File:` line",
-                    ));
-                }
-                Some(_) => break,
-            },
-            line => chunk.line(number, line)?,
-        }
-        lines.skip();
+    if !edits.is_empty() {
+        changes.push(Edit {
+            selector: source.clone(),
+            expect: Expect::Any,
+            edits,
+            tiers: Tiers::DEFAULT,
+            mode: None,
+        });
     }
-    if chunk.number > 0 {
-        chunk.close(&mut done)?;
+    if let Some(destination) = destination {
+        let mut moved = rename(source, destination);
+        moved.parents = Parents::Make;
+        changes.push(moved);
     }
-    Ok(done)
-}
-
-impl Chunk {
-    fn anchor(&mut self, number: usize, line: &[u8]) -> Result<(), PatchError> {
-        if self.number == 0 {
-            self.number = number;
-        }
-        self.body = Body::Nothing;
-        match line {
-            b"@@" | b"@@ " => Ok(()),
-            [b'@', b'@', b' ', text @ ..] if is_hunk_header(text) => Err(PatchError::new(
-                number,
-                "line numbers have no meaning in this format: write `@@` alone, or `@@ ` and a \
-                 whole line that stands before the change",
-            )),
-            [b'@', b'@', b' ', text @ ..] => {
-                self.anchors.push(text.to_vec());
-                Ok(())
-            }
-            _ => Err(PatchError::new(
-                number,
-                "`@@` is followed by a space and a whole line of the file, or by nothing",
-            )),
-        }
-    }
-
-    fn line(&mut self, number: usize, line: &[u8]) -> Result<(), PatchError> {
-        if self.body == Body::Closed {
-            return Err(PatchError::new(
-                number,
-                "after `*** End of File` comes another `@@` or another section",
-            ));
-        }
-        if self.number == 0 {
-            self.number = number;
-        }
-        match line {
-            [] | [b' ', ..] => {
-                let text = line.get(1..).unwrap_or_default();
-                put(&mut self.old, text);
-                put(&mut self.new, text);
-                if self.body == Body::Nothing {
-                    self.body = Body::Context;
-                }
-            }
-            [b'-', text @ ..] => {
-                put(&mut self.old, text);
-                self.body = Body::Changes;
-            }
-            [b'+', text @ ..] => {
-                put(&mut self.new, text);
-                self.body = Body::Changes;
-            }
-            [b'\\', ..] => {
-                return Err(PatchError::new(
-                    number,
-                    "`\\ No newline` is not known in this format: send a unified diff instead",
-                ));
-            }
-            _ => {
-                return Err(PatchError::new(
-                    number,
-                    format!(
-                        "`{}` is no line of a chunk: those begin with a space (stays), `-` (goes) \
-                         or `+` (comes)",
-                        shown(line)
-                    ),
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Ends the chunk and begins the next.
-    fn close(&mut self, done: &mut Vec<Replace>) -> Result<(), PatchError> {
-        let chunk = std::mem::take(self);
-        match chunk.body {
-            Body::Nothing => Err(PatchError::new(
-                chunk.number,
-                "the chunk has no lines: `@@` alone changes nothing",
-            )),
-            Body::Context => Err(PatchError::new(
-                chunk.number,
-                "the chunk changes nothing: it has neither `-` nor `+` lines",
-            )),
-            Body::Closed => Ok(()),
-            Body::Changes if chunk.old.is_empty() && chunk.anchors.is_empty() => {
-                Err(PatchError::new(
-                    chunk.number,
-                    "the chunk does not say where its lines go: give a line of context, or \
-                     `@@ LINE` to put them after that line",
-                ))
-            }
-            Body::Changes => {
-                done.push(Replace {
-                    old: chunk.old,
-                    new: chunk.new,
-                    at: At::After(chunk.anchors),
-                });
-                Ok(())
-            }
-        }
-    }
-}
-
-/// Whether what follows `@@ ` is `-1,2 +1,2 @@`.
-fn is_hunk_header(text: &[u8]) -> bool {
-    let numbers = |part: &[u8]| part.iter().all(|b| b.is_ascii_digit() || *b == b',');
-    let mut parts = text.split(|byte| *byte == b' ');
-    let old = parts.next().and_then(|part| part.strip_prefix(b"-"));
-    let new = parts.next().and_then(|part| part.strip_prefix(b"+"));
-    old.is_some_and(numbers) && new.is_some_and(numbers) && parts.next() == Some(b"@@")
-}
-
-/// One more line of a text.
-fn put(text: &mut Vec<u8>, line: &[u8]) {
-    text.extend_from_slice(line);
-    text.push(b'\n');
+    Ok(())
 }

@@ -195,7 +195,9 @@ fn processes_that_share_a_socket_use_it_one_after_the_other() {
                 | Request::Why(_)
                 | Request::Change(_)
                 | Request::Upload(_)
-                | Request::DropUpload(_) => panic!("not asked by this worker"),
+                | Request::DropUpload(_)
+                | Request::Compose(_)
+                | Request::ChangeComposed(_) => panic!("not asked by this worker"),
             }
         }
         assert_eq!(cancelled, [first.0.wrapping_add(1 << 30)]);

@@ -1,21 +1,21 @@
 //! Changes: how their bytes travel, and what is known when they are not done.
 
 use super::*;
-use crate::change::{self, At, Content, Replace};
+use crate::change::{self, Content, Hunk, TextEdit};
 use crate::{Changed as Known, Changes};
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::ledger::ReceiptId;
 use portcullis_protocol::session::{
-    Change, ChangeSet, Changed, Deed, Expect, Guarantee, Outcome, Place, Planned, Selector, Source,
+    self, Change, ChangeSet, Changed, Deed, Expect, Guarantee, Outcome, Planned, Selector, Source,
     Upload, UploadId, Uploaded,
 };
 use portcullis_protocol::view::Digest;
 
-fn name(path: &str) -> Selector {
+pub(super) fn name(path: &str) -> Selector {
     ask::selector(path).unwrap()
 }
 
-fn changed(outcome: Outcome, refusal: Option<Refusal>) -> Changed {
+pub(super) fn changed(outcome: Outcome, refusal: Option<Refusal>) -> Changed {
     Changed {
         receipt: ReceiptId {
             number: 12,
@@ -26,14 +26,18 @@ fn changed(outcome: Outcome, refusal: Option<Refusal>) -> Changed {
         touched: Few::default(),
         refusal,
         left: 0,
+        matched: Few::default(),
+        matched_cut: 0,
+        diff_cut: 0,
+        region: None,
     }
 }
 
 /// Uploads by their numbers.
-type Kept = Vec<(UploadId, Vec<u8>)>;
+pub(super) type Kept = Vec<(UploadId, Vec<u8>)>;
 
 /// Takes uploads until something else comes; gives what was uploaded, whole, and that.
-fn uploads(gate: &mut Gate) -> (Kept, (RequestId, Request, Vec<u8>)) {
+pub(super) fn uploads(gate: &mut Gate) -> (Kept, (RequestId, Request, Vec<u8>)) {
     let mut kept = Kept::new();
     loop {
         let (id, request, content) = gate.next();
@@ -60,7 +64,7 @@ fn keep(kept: &mut Kept, part: &Upload, content: &[u8]) -> Uploaded {
     }
 }
 
-fn set(request: Request) -> ChangeSet {
+pub(super) fn set(request: Request) -> ChangeSet {
     let Request::Change(set) = request else {
         panic!("{request:?}");
     };
@@ -82,71 +86,39 @@ fn a_small_set_is_one_request() {
         };
         assert_eq!(span.of(&content).unwrap(), b"new\n");
         assert_eq!(write.expect, Expect::Absent);
-        let [one] = edit.replacements.as_slice() else {
+        let [session::TextEdit::Hunk(hunk)] = edit.edits.as_slice() else {
             panic!("{edit:?}");
         };
-        assert_eq!(one.old.of(&content).unwrap(), b"old");
-        assert_eq!(one.new.of(&content).unwrap(), b"");
-        let Place::After { anchors } = &one.place else {
-            panic!("{one:?}");
+        let [session::Part::Keep(keep), session::Part::Remove(remove)] = hunk.parts.as_slice()
+        else {
+            panic!("{hunk:?}");
         };
-        let anchors: Vec<&[u8]> = anchors
-            .as_slice()
-            .iter()
-            .map(|anchor| anchor.of(&content).unwrap())
-            .collect();
-        assert_eq!(anchors, [b"fn a()", b"loop  "]);
-        gate.send(id, &Reply::Changed(changed(Outcome::Done, None)), &[]);
+        assert_eq!(keep.of(&content).unwrap(), b"old\n");
+        assert_eq!(remove.of(&content).unwrap(), b"gone\n");
+        let leads = hunk.after.as_slice().iter();
+        let leads: Vec<&[u8]> = leads.map(|lead| lead.of(&content).unwrap()).collect();
+        assert_eq!(leads, [b"fn a()", b"loop  "]);
+        gate.send(
+            id,
+            &Reply::Changed(changed(Outcome::Done, None)),
+            b"-gone\n",
+        );
     });
+    let mut hunk = Hunk::new();
+    hunk.after = vec![b"fn a()".to_vec(), b"loop  ".to_vec()];
+    hunk.keep(b"old");
+    hunk.remove(b"gone");
     let edit = change::Edit {
-        replacements: vec![Replace {
-            old: b"old".to_vec(),
-            new: Vec::new(),
-            at: At::After(vec![b"fn a()".to_vec(), b"loop  ".to_vec()]),
-        }],
+        edits: vec![TextEdit::Hunk(hunk)],
         ..change::replace(name("b"), "", "")
     };
     let changes = Changes::new()
         .with(change::create(name("a"), "new\n"))
         .with(edit)
         .with(change::mkdir(name("d")));
-    assert_eq!(session.change(&changes).unwrap().receipt.number, 12);
-    gate.join().unwrap();
-}
-
-#[test]
-fn what_does_not_fit_is_uploaded_before() {
-    let large: Vec<u8> = (0_u32..300_000).map(|n| n as u8).collect();
-    let small: Vec<Vec<u8>> = (0..40).map(|n| vec![n; 4000]).collect();
-    let wanted: Vec<Vec<u8>> = std::iter::once(large).chain(small).collect();
-    let sent = wanted.clone();
-    let (mut session, gate) = session(move |gate| {
-        let (kept, (id, request, content)) = uploads(gate);
-        let set = set(request);
-        let mut inline = 0;
-        for (change, wanted) in set.changes.as_slice().iter().zip(&wanted) {
-            let Change::Write(write) = change else {
-                panic!("{change:?}");
-            };
-            let bytes = match write.source {
-                Source::Inline(span) => {
-                    inline += 1;
-                    span.of(&content).unwrap()
-                }
-                Source::Upload(upload) => &kept.iter().find(|(id, _)| *id == upload).unwrap().1,
-            };
-            assert!(bytes == wanted);
-        }
-        assert_eq!((inline, kept.len()), (16, 25));
-        gate.send(id, &Reply::Changed(changed(Outcome::Done, None)), &[]);
-        assert!(gate.try_next().is_none(), "nothing is left to drop");
-    });
-    let mut changes = Changes::new();
-    for (n, bytes) in sent.into_iter().enumerate() {
-        changes.push(change::write(name(&n.to_string()), bytes));
-    }
-    session.change(&changes).unwrap();
-    drop(session);
+    let made = session.change(&changes).unwrap();
+    assert_eq!(made.changed.receipt.number, 12);
+    assert_eq!(made.diff, b"-gone\n");
     gate.join().unwrap();
 }
 
@@ -241,6 +213,8 @@ fn a_plan_carries_its_difference() {
         assert_eq!(set(request).deed, Deed::DryRun);
         let planned = Planned {
             touched: Few::default(),
+            matched: Few::default(),
+            matched_cut: 0,
             diff_cut: 3,
         };
         gate.send(id, &Reply::Planned(planned), b"--- a\n");
@@ -312,16 +286,21 @@ fn what_cannot_be_sent_says_why_and_sends_nothing() {
     let (mut session, gate) = session(|gate| assert!(gate.try_next().is_none()));
     session.limits().unwrap();
     let long = |n: usize| "x".repeat(n);
-    let edits = Changes::new().with(change::replace(name("a"), long(40_000), long(40_000)));
+    let edits = change::replace(name("a"), long(15 << 20), long(15 << 20));
+    let edits = Changes::new().with(edits);
+    let mut cut = change::replace(name("a"), "x", "y");
+    cut.edits = vec![cut.edits.remove(0); 16_385];
+    let many_edits = Changes::new().with(cut);
     let too_many = (0..257).map(|n| change::delete(name(&n.to_string())));
     let too_many = too_many.fold(Changes::new(), Changes::with);
-    let paths = (0..40).map(|n| change::delete(name(&format!("{n}/{}", "d/".repeat(2000)))));
-    let paths = paths.fold(Changes::new(), Changes::with);
     for (changes, said) in [
         (Changes::new(), "the change set has no change in it"),
-        (edits, "the texts of the edits have 80000 bytes"),
+        (edits, "the texts of the edits have 31457280 bytes"),
+        (
+            many_edits,
+            "edits of one file: 16385 items, at most 16384 allowed",
+        ),
         (too_many, "changes: 257 items, at most 256 allowed"),
-        (paths, "the change set does not fit one request"),
     ] {
         let error = session.change(&changes).unwrap_err();
         assert_eq!(error.changed(), Known::Unchanged);

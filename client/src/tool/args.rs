@@ -8,7 +8,7 @@ pub(super) use change::{
     ChmodArgs, DeleteArgs, EditArgs, ExpectArgs, LinkArgs, MkdirArgs, MoveArgs, PatchArgs,
     PatchFormat, WriteArgs,
 };
-pub(super) use pairs::{Pair, Text};
+pub(super) use pairs::{Pair, Target, Text};
 
 use super::help;
 use super::place::{Place, Spelling};
@@ -132,6 +132,9 @@ pub(super) struct ReadArgs {
     /// Number the lines.
     #[arg(long, conflicts_with = "bytes")]
     pub(super) number: bool,
+    /// Put its label before each line, for `edit`; 12:k3f9q|text.
+    #[arg(long, visible_alias = "anchors", conflicts_with_all = ["bytes", "number"])]
+    pub(super) labels: bool,
     /// Say how many lines, which terminators and which encoding the whole file has.
     #[arg(long)]
     pub(super) survey: bool,
@@ -361,6 +364,9 @@ mod tests {
         assert!(parse(&["t", "search", "x", "--timeout", "121"]).is_err());
         assert!(parse(&["t", "write", "a", "--create", "--expect", "1.2.3.4.5"]).is_err());
         assert!(parse(&["t", "write", "a", "--replace", "1.2.3.4.5", "--mode", "600"]).is_ok());
+        assert!(parse(&["t", "write", "a", "--create", "--force"]).is_err());
+        assert!(parse(&["t", "read", "a", "--labels", "--bytes", "0:1"]).is_err());
+        assert!(parse(&["t", "read", "a", "--anchors", "--lines", "2:3"]).is_ok());
         assert!(parse(&["t", "delete", "a", "--dir", "--tree"]).is_err());
         assert!(parse(&["t", "move", "a", "b", "--replace"]).is_ok());
         assert!(parse(&["t", "chmod", "4755", "a"]).is_err());

@@ -1,17 +1,22 @@
 //! What changes files: `write`, `edit`, `patch`, `mkdir`, `move`, `delete`, `chmod` and `link`.
 
+use super::ahead::{Ahead, unreadable};
 use super::args::{
-    ChmodArgs, Deeds, DeleteArgs, EditArgs, ExpectArgs, LinkArgs, MkdirArgs, MoveArgs, Pair,
-    PatchArgs, PatchFormat, Text, WriteArgs,
+    ChmodArgs, Deeds, DeleteArgs, EditArgs, ExpectArgs, LinkArgs, MkdirArgs, MoveArgs, PatchArgs,
+    PatchFormat, WriteArgs,
 };
+use super::edit::{around, edit};
+use super::matched;
 use super::patience::patiently;
 use super::place::Place;
 use super::report::{Form, Outcome, Report};
 use super::touched;
-use crate::change::{self, Changes, Content, Edit, Item, Plan, Replace};
-use crate::error::{Error, ErrorCode};
+use crate::change::{self, Changes, Content, Item, Made, Plan, TextEdit};
+use crate::error::Error;
 use crate::json;
+use crate::label;
 use crate::patch::{self, Format};
+use crate::read::FileContent;
 use crate::session::Session;
 use portcullis_protocol::limits::CONTENT_BYTES_MAX;
 use portcullis_protocol::session::{
@@ -19,15 +24,14 @@ use portcullis_protocol::session::{
 };
 use portcullis_protocol::view::RootIndex;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
+use std::io::Read;
 
 /// Where a command works and what it says.
 pub(super) struct Job<'a> {
     pub(super) place: &'a Place,
     pub(super) session: &'a mut Session,
     pub(super) report: &'a Report,
+    pub(super) ahead: &'a Ahead,
 }
 
 impl Job<'_> {
@@ -63,22 +67,50 @@ impl Job<'_> {
     }
 
     fn edit(mut self, args: &EditArgs) -> Outcome {
-        let ended = edit(args, self.place)
-            .and_then(|edit| self.run(&Changes::new().with(edit), args.dry_run.deed()));
-        self.say(ended)
+        let ended = edit(args, self.place, self.ahead).and_then(|edit| {
+            let labelled = edit.edits.iter().any(TextEdit::is_anchored);
+            let selector = edit.selector.clone();
+            let changes = Changes::new().with(edit);
+            let ended = self.run(&changes, args.dry_run.deed())?;
+            let fresh = match &ended {
+                Ended::Made(made) if labelled => self.fresh(&selector, made),
+                Ended::Made(_) | Ended::Planned(_) => Vec::new(),
+            };
+            Ok((ended, Telling { changes, fresh }))
+        });
+        match ended {
+            Ok((ended, telling)) => self.tell(ended, Some(&telling)),
+            Err(error) => self.say(Err(error)),
+        }
     }
 
     fn patch(mut self, args: &PatchArgs) -> Outcome {
-        let ended = whole(&args.file).and_then(|text| {
+        let ended = self.ahead.whole(&args.file).and_then(|text| {
             let root = self.place.root();
             let changes = match args.format {
                 PatchFormat::Auto => patch::parse_any(&text, root),
                 PatchFormat::V4a => patch::parse(&text, Format::V4a, root),
                 PatchFormat::Unified => patch::parse(&text, Format::Unified, root),
+                PatchFormat::Blocks => patch::parse(&text, Format::Blocks, root),
+                PatchFormat::Edits => patch::parse(&text, Format::Edits, root),
             };
-            self.run(&changes?, args.dry_run.deed())
+            let changes = changes?.with_tiers(|own| args.tiers.over(own));
+            let ended = self.run(&changes, args.dry_run.deed())?;
+            let fresh = Vec::new();
+            Ok((ended, Telling { changes, fresh }))
         });
-        self.say(ended)
+        match ended {
+            Ok((ended, telling)) => self.tell(ended, Some(&telling)),
+            Err(error) => self.say(Err(error)),
+        }
+    }
+
+    /// The lines around what was changed by labels, with those they have now. A session that may
+    /// not read them edits by other means.
+    fn fresh(&mut self, selector: &Selector, made: &Made) -> Vec<FileContent> {
+        let parts = around(made.changed.matched.as_slice());
+        let read = |range| self.session.read_labelled(selector.clone(), range).ok();
+        parts.into_iter().filter_map(read).collect()
     }
 
     fn mkdir(self, args: &MkdirArgs) -> Outcome {
@@ -149,8 +181,8 @@ impl Job<'_> {
     fn run(&mut self, changes: &Changes, deed: Deed) -> Result<Ended, Error> {
         match deed {
             Deed::Commit => {
-                let changed = patiently(|| self.session.change(changes))?;
-                Ok(Ended::Changed(changed))
+                let made = patiently(|| self.session.change(changes))?;
+                Ok(Ended::Made(Box::new(made)))
             }
             Deed::DryRun => {
                 let plan = patiently(|| self.session.plan(changes))?;
@@ -166,7 +198,7 @@ impl Job<'_> {
         from: &OsStr,
         selector: &Selector,
     ) -> Result<(Content, Option<UploadId>), Error> {
-        let mut source = open(from)?;
+        let mut source = self.ahead.open(from)?;
         let mut first = Vec::new();
         let small = u64::try_from(CONTENT_BYTES_MAX).unwrap_or(u64::MAX);
         source
@@ -191,17 +223,20 @@ impl Job<'_> {
         }
     }
 
+    fn tell(mut self, ended: Ended, telling: Option<&Telling>) -> Outcome {
+        match ended {
+            Ended::Made(made) => {
+                self.report.changed();
+                self.say_made(&made, telling);
+            }
+            Ended::Planned(plan) => self.say_planned(&plan, telling),
+        }
+        Outcome::Done
+    }
+
     fn say(mut self, ended: Result<Ended, Error>) -> Outcome {
         match ended {
-            Ok(Ended::Changed(changed)) => {
-                self.report.changed();
-                self.say_changed(&changed);
-                Outcome::Done
-            }
-            Ok(Ended::Planned(plan)) => {
-                self.say_planned(&plan);
-                Outcome::Done
-            }
+            Ok(ended) => self.tell(ended, None),
             Err(error) => {
                 let outcome = self.report.error(&error);
                 if let Some(changed) = error.receipt() {
@@ -216,16 +251,48 @@ impl Job<'_> {
     }
 
     // Output that nobody reads is no failure: what is done is done.
-    fn say_changed(&mut self, changed: &Changed) {
+    fn say_made(&mut self, made: &Made, telling: Option<&Telling>) {
         let report = self.report;
+        let changed = &made.changed;
+        let fresh = telling.map_or(&[][..], |telling| &telling.fresh);
+        // A file that changed meanwhile has no labels to be shown; its next read has.
+        let fresh = fresh.iter().filter_map(|part| part.labelled().ok());
         match report.form() {
-            Form::Json => drop(report.document("changed", json::changed(changed))),
+            Form::Json => {
+                let mut document = json::made(made);
+                if let Some(fields) = document.as_object_mut() {
+                    let parts: Vec<_> = fresh.map(json::labelled).collect();
+                    fields.insert("fresh".to_owned(), parts.into());
+                }
+                drop(report.document("changed", document));
+            }
             Form::Text => {
                 let names = changed.touched.as_slice();
                 let mut text = touched::done(names, &self.roots(names));
+                if let Some(Telling { changes, .. }) = telling {
+                    let places = changed.matched.as_slice();
+                    text.extend(matched::told(changes, places, changed.matched_cut));
+                }
                 text.push(receipt(changed));
-                drop(report.put(text.join("\n") + "\n"));
+                let mut text = (text.join("\n") + "\n").into_bytes();
+                if telling.is_some() {
+                    text.extend_from_slice(&made.diff);
+                }
+                for part in fresh {
+                    text.extend_from_slice(b"with fresh labels:\n");
+                    text.extend(label::shown(part));
+                    if !text.ends_with(b"\n") {
+                        text.push(b'\n');
+                    }
+                }
+                drop(report.put(text));
             }
+        }
+        if telling.is_some() && changed.diff_cut > 0 {
+            report.note(&format!(
+                "the difference is cut: {} bytes more",
+                changed.diff_cut
+            ));
         }
         if changed.left > 0 {
             report.note(&format!(
@@ -236,7 +303,7 @@ impl Job<'_> {
         }
     }
 
-    fn say_planned(&mut self, plan: &Plan) {
+    fn say_planned(&mut self, plan: &Plan, telling: Option<&Telling>) {
         let report = self.report;
         match report.form() {
             Form::Json => drop(report.document("planned", json::planned(plan))),
@@ -246,6 +313,12 @@ impl Job<'_> {
                 report.note("nothing was changed; this would be done:");
                 for line in touched::done(names, &self.roots(names)) {
                     report.note(&line);
+                }
+                if let Some(Telling { changes, .. }) = telling {
+                    let places = plan.planned.matched.as_slice();
+                    for line in matched::told(changes, places, plan.planned.matched_cut) {
+                        report.note(&line);
+                    }
                 }
             }
         }
@@ -270,8 +343,15 @@ impl Job<'_> {
 
 /// How a change ended well.
 enum Ended {
-    Changed(Changed),
+    Made(Box<Made>),
     Planned(Plan),
+}
+
+/// What `edit` and `patch` say besides what was done: where it matched, with the difference.
+struct Telling {
+    changes: Changes,
+    /// The lines around what was changed, for their labels.
+    fresh: Vec<FileContent>,
 }
 
 fn receipt(changed: &Changed) -> String {
@@ -284,64 +364,14 @@ fn receipt(changed: &Changed) -> String {
     }
 }
 
-fn edit(args: &EditArgs, place: &Place) -> Result<Edit, Error> {
-    let mut replacements = Vec::new();
-    for Pair { old, new } in &args.pairs.0 {
-        replacements.push(Replace {
-            old: text(old)?,
-            new: text(new)?,
-            at: args.at(),
-        });
-    }
-    if replacements.iter().any(|one| one.old.is_empty()) {
-        return Err(Error::invalid(
-            "the old text is empty: give what stands there now; a whole file is made by `write`",
-        ));
-    }
-    Ok(Edit {
-        selector: place.selector(&args.path)?,
-        expect: args.expect.expect(),
-        replacements,
-        mode: None,
-    })
-}
-
 /// One version or content is that of one object.
 fn one_expected(expect: &ExpectArgs, paths: &[OsString]) -> Result<(), Error> {
     match expect.expect() {
         Expect::Version(_) | Expect::Content(_) if paths.len() > 1 => Err(Error::invalid(
             "an expectation is of one object: name one path, or leave it out",
         )),
-        Expect::Any | Expect::Absent | Expect::Version(_) | Expect::Content(_) => Ok(()),
+        Expect::Any | Expect::Seen | Expect::Absent | Expect::Version(_) | Expect::Content(_) => {
+            Ok(())
+        }
     }
-}
-
-fn text(text: &Text) -> Result<Vec<u8>, Error> {
-    match text {
-        Text::Given(text) => Ok(text.as_bytes().to_vec()),
-        Text::In(file) => whole(file),
-    }
-}
-
-/// All bytes of a file of this program's, or of standard input.
-fn whole(file: &OsStr) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
-    let read = open(file)?.read_to_end(&mut bytes);
-    read.map_err(|error| unreadable(file, &error))?;
-    Ok(bytes)
-}
-
-fn open(file: &OsStr) -> Result<Box<dyn Read>, Error> {
-    if file == "-" {
-        return Ok(Box::new(io::stdin().lock()));
-    }
-    match File::open(file) {
-        Ok(file) => Ok(Box::new(file)),
-        Err(error) => Err(unreadable(file, &error)),
-    }
-}
-
-fn unreadable(file: &OsStr, error: &io::Error) -> Error {
-    let number = error.raw_os_error().unwrap_or_default();
-    Error::new(ErrorCode::CannotOpen(file.into(), number))
 }

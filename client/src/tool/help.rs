@@ -11,6 +11,7 @@ Examples:
   portcullis-tool search TODO src             lines that hold TODO
   portcullis-tool write notes.txt < draft     make a file, or replace it
   portcullis-tool edit a.rs --old 'foo(' --new 'bar('
+  portcullis-tool read a.rs --labels          each line behind a label that an edit can name
   portcullis-tool patch < fix.diff            all changes of a patch, or none
   portcullis-tool why read .env               which rule decides, and what would allow it
 
@@ -18,7 +19,8 @@ Exit codes:
   0   done; for search: something was found
   1   not done; for search: nothing was found
   2   wrong usage
-  75  conflict: a file is not as expected, exists already, or does not hold the text; look again
+  75  conflict: a file is not as expected or was not seen whole, exists already, does not hold the
+      text as often, or a label is not current; what is there now comes with it
   76  needs approval (kept for later)
   77  denied: a rule, a missing grant, or a path outside every root
   78  no session: PORTCULLIS_SOCKET_FD holds no session socket
@@ -51,11 +53,14 @@ Examples:
   portcullis-tool read --head 5 a.log b.log         the first lines of each
   portcullis-tool read --tail 20 a.log              the last lines
   portcullis-tool read --bytes 4096:512 data.bin    512 bytes from offset 4096
+  portcullis-tool read --labels --lines 10:20 a.rs  12:k3f9q|text, for `edit --lines 12:k3f9q`
   portcullis-tool read --stamp a.txt                its version too (stderr), for --expect
   portcullis-tool read --survey --digest a.txt      lines, terminators, encoding, blake3 (stderr)
 
 Content is written as it is. Of several files each has a header line; a file that is refused does
-not keep the others from being read.";
+not keep the others from being read. A label is of one line of one version of the file: when anything
+in it has changed, the label is refused and fresh ones are shown. Files over 64 MiB, and those with
+zero bytes, have none.";
 
 pub(super) const LIST: &str = "\
 Examples:
@@ -92,16 +97,18 @@ directories of version control are passed over and counted on standard error.";
 
 pub(super) const WRITE: &str = "\
 Examples:
-  portcullis-tool write notes.txt < draft.txt       make it, or replace whatever it holds
+  portcullis-tool write notes.txt < draft.txt       make it, or replace what you read whole
   portcullis-tool write a.rs --from /tmp/new.rs     content from a file this program can open
+  portcullis-tool write a.rs --force < new.rs       replace it, read or not
   portcullis-tool write a.rs --create < new.rs      only if there is nothing of that name
   portcullis-tool write a.rs --expect STAMP < new   only if it is still the version you read
   portcullis-tool write -p docs/api/index.md < x    make missing directories
   portcullis-tool write run.sh --mode 755 < x       executable
   portcullis-tool write -n a.rs < new.rs            show the difference, change nothing
 
-A replaced file keeps its mode, owner and attributes. STAMP is what `stat` and `read --stamp` show;
-when it is another by now, nothing is changed, and the exit code is 75.";
+A file is replaced when this session read all of it, or wrote it, and it has that content still;
+else nothing is changed, and the exit code is 75. --force (or --overwrite) replaces it unseen. A
+replaced file keeps its mode, owner and attributes. STAMP is what `stat` and `read --stamp` show.";
 
 pub(super) const EDIT: &str = "\
 Examples:
@@ -111,10 +118,21 @@ Examples:
   portcullis-tool edit a.rs --old foo --new bar --all           every time, at least once
   portcullis-tool edit a.rs --old $'one\ntwo\n' --new ''        lines removed
   portcullis-tool edit a.rs --old-file before --new-file after  texts from files
+  portcullis-tool edit a.rs --lines 12:k3f9q..14:9x2mm --new 'x' these lines, by their labels
+  portcullis-tool edit a.rs --after 12:k3f9q --new 'x'          or --before; also several at once
+  portcullis-tool edit a.rs --insert-after 0 --new '// first'   by number; 0 is the beginning
+  portcullis-tool edit a.rs --old x --new y --match exact       byte for byte only
+  portcullis-tool edit a.rs --old x --new y --allow indentation further in or out as well
   portcullis-tool edit -n a.rs --old x --new y                  show the difference
 
-Texts are found byte for byte, in the file as it was before the edit, and an old text must occur
-exactly once unless --count or --all says otherwise. Everything else keeps its bytes.";
+All edits are found in the file as it was before, and an old text must occur exactly once unless
+--count or --all says otherwise. Texts are found byte for byte first; where they are not, line ends
+(LF, CRLF) and then blanks at the ends of lines do not count; with --allow, then indentation, and
+dashes, quotes and spaces of one kind. The first of these that finds it decides, and is said. Nothing
+is ever taken because it is similar. Everything else keeps its bytes.
+
+Labels come from `read --labels`, and after an edit by labels from its answer. One that is not current
+changes nothing, and the lines as they are now are shown with fresh labels.";
 
 pub(super) const PATCH: &str = "\
 Examples:
@@ -130,10 +148,15 @@ Examples:
   +one line
   *** End Patch
   EOF
+  portcullis-tool patch <<'EOF'                     or as arguments of editing tools, one or a list
+  [{\"path\": \"a.rs\", \"old_string\": \"foo()\", \"new_string\": \"bar()\", \"replace_all\": true},
+   {\"path\": \"b.rs\", \"edits\": [{\"op\": \"delete\", \"at\": \"12:k3f9q\", \"last\": \"14:9x2mm\"}]}]
+  EOF
 
-All changes are made or none. Texts match byte for byte, context included; line numbers only say
-where to look first. A new file never replaces one, a move neither. Names are below the root, or as
-for every other command.";
+All changes are made or none. Line numbers only say where to look first. A new file never replaces
+one, a move neither. Texts match as those of `edit` do, but for diffs of `git`, which match byte for
+byte; --match and --allow say otherwise for the whole patch. Names are below the root, or as for every
+other command.";
 
 pub(super) const MKDIR: &str = "\
 Examples:

@@ -2,11 +2,14 @@
 //!
 //! A library function, so that other crates can build the same executable under their own roof.
 
+mod ahead;
 mod args;
 mod change;
+mod edit;
 mod find;
 mod help;
 mod look;
+mod matched;
 mod out;
 mod patience;
 mod place;
@@ -19,6 +22,7 @@ mod touched;
 mod walk;
 
 use crate::session::Session;
+use ahead::Ahead;
 use args::{Cli, Question, Task};
 use clap::Parser;
 use out::Out;
@@ -40,10 +44,16 @@ pub fn main() -> ExitCode {
     };
     let report = Report::new(cli.form(), Out::start());
     let outcome = match &cli.task {
-        Task::Ask(question) => match Session::from_env() {
-            Ok(mut session) => ask(question, &cli.place(), &mut session, &report),
-            Err(error) => report.error(&error),
-        },
+        Task::Ask(question) => {
+            let ahead = Ahead::of(question);
+            let taken = ahead.and_then(|ahead| Ok((ahead, Session::from_env()?)));
+            match taken {
+                Ok((ahead, mut session)) => {
+                    ask(question, &cli.place(), &mut session, &report, &ahead)
+                }
+                Err(error) => report.error(&error),
+            }
+        }
         Task::Completions(args) => {
             // Output that nobody reads is no failure.
             drop(report.put(args.script()));
@@ -54,7 +64,13 @@ pub fn main() -> ExitCode {
     report.finish(outcome).code()
 }
 
-fn ask(question: &Question, place: &Place, session: &mut Session, report: &Report) -> Outcome {
+fn ask(
+    question: &Question,
+    place: &Place,
+    session: &mut Session,
+    report: &Report,
+    ahead: &Ahead,
+) -> Outcome {
     match question {
         Question::Whoami => look::whoami(session, report),
         Question::Stat(args) => look::stat(args, place, session, report),
@@ -68,6 +84,7 @@ fn ask(question: &Question, place: &Place, session: &mut Session, report: &Repor
                 place,
                 session,
                 report,
+                ahead,
             };
             job.run_task(task)
         }

@@ -8,6 +8,7 @@ use super::report::{Form, Outcome, Report};
 use crate::ask;
 use crate::error::Error;
 use crate::json;
+use crate::label;
 use crate::session::Session;
 use crate::stamp;
 use portcullis_protocol::session::{
@@ -102,7 +103,7 @@ fn request(args: &ReadArgs, path: &OsStr, place: &Place) -> Result<Read, Error> 
     let mut read = ask::read(place.selector(path)?);
     if let Some(range) = args.range() {
         read.range = range;
-    } else if args.number {
+    } else if args.number || args.labels {
         read.range = Range::Lines {
             first: 1,
             count: u64::MAX,
@@ -129,6 +130,13 @@ impl Job<'_> {
     /// One file as a document.
     fn document(&self, path: &OsStr, session: &mut Session) -> Result<(), Stop> {
         let read = request(self.args, path, self.place)?;
+        if self.args.labels {
+            let selector = self.place.selector(path)?;
+            let content = session.read_labelled(selector, read.range)?;
+            return Ok(self
+                .report
+                .document("file", json::labelled_file(&content)?)?);
+        }
         for answer in session.read(&read)? {
             let content = answer.map_err(Error::from)?;
             self.report.document("file", json::file(&content))?;
@@ -139,6 +147,9 @@ impl Job<'_> {
     /// One file as it is.
     fn text(&self, path: &OsStr, header: Header, session: &mut Session) -> Result<(), Stop> {
         let Self { args, report, .. } = *self;
+        if args.labels {
+            return self.labelled(path, header, session);
+        }
         let name = self.place.shown(path);
         let read = request(args, path, self.place)?;
         let mut numbers = Numbers::new(args, &read);
@@ -162,6 +173,25 @@ impl Job<'_> {
                     }
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// One file with a label before each line. What they are made of comes with its end.
+    fn labelled(&self, path: &OsStr, header: Header, session: &mut Session) -> Result<(), Stop> {
+        let Self { args, report, .. } = *self;
+        let name = self.place.shown(path);
+        let range = request(args, path, self.place)?.range;
+        let content = session.read_labelled(self.place.selector(path)?, range)?;
+        let lines = content.labelled()?;
+        header.put(&name, report)?;
+        if args.stamp {
+            let version = stamp::show(&content.binding.observation.stamp);
+            report.note(&format!("{name}: stamp {version}"));
+        }
+        report.put(label::shown(lines))?;
+        for note in notes(args, &content.end) {
+            report.note(&format!("{name}: {note}"));
         }
         Ok(())
     }
@@ -252,7 +282,8 @@ fn notes(args: &ReadArgs, end: &ReadEnd) -> Vec<String> {
             None => "no survey: it is larger than one request may scan".to_owned(),
         });
     }
-    if let Some(digest) = &end.digest {
+    // Labels want the digest too, and need not be told it.
+    if let (true, Some(digest)) = (args.digest, &end.digest) {
         notes.push(format!("blake3 {}", json::hex(digest)));
     }
     notes

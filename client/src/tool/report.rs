@@ -3,6 +3,7 @@
 use super::out::{Gone, Out};
 use crate::error::{Error, ErrorCode, NoSession};
 use crate::json;
+use crate::label::{self, Excerpt};
 use crate::stamp;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Completeness, Done, Statistics};
@@ -83,7 +84,7 @@ impl Outcome {
         );
         let conflict = matches!(
             refusal.code,
-            Code::Conflict | Code::Exists | Code::NotUnique
+            Code::Conflict | Code::Exists | Code::NotUnique | Code::NotSeen | Code::StaleAnchor
         );
         match (denied, conflict) {
             (true, _) => Self::Denied,
@@ -139,6 +140,12 @@ impl Report {
                 if let Some(now) = error.refusal().and_then(|it| it.current.as_deref()) {
                     say(&format!("its stamp now: {}", stamp::show(now)));
                 }
+                if error.refusal().is_some_and(|it| it.code == Code::NotSeen) {
+                    say("`read` shows all of it; `write --force` overwrites it unseen");
+                }
+                if let Some(region) = error.region() {
+                    show_region(region);
+                }
             }
             // Whoever does not read the output does not miss this either.
             Form::Json => drop(self.document("error", json::error(error))),
@@ -186,6 +193,25 @@ impl Report {
             }
         }
     }
+}
+
+/// What an object has become, with labels that the next edit can name.
+fn show_region(region: &Excerpt) {
+    let lines = region.lines();
+    let total = region.region.total_lines;
+    let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
+        say("it has no lines now");
+        return;
+    };
+    say(&format!(
+        "lines {} to {} of {total} as they are now, each behind its label:",
+        first.label.line, last.label.line
+    ));
+    let mut text = label::shown(lines);
+    if !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    io::stderr().lock().write_all(&text).ok();
 }
 
 /// One line on standard error. When that cannot be written there is nobody to tell.
@@ -254,6 +280,8 @@ mod tests {
             (Code::Conflict, Outcome::Conflict),
             (Code::Exists, Outcome::Conflict),
             (Code::NotUnique, Outcome::Conflict),
+            (Code::NotSeen, Outcome::Conflict),
+            (Code::StaleAnchor, Outcome::Conflict),
             (Code::Busy, Outcome::NotDone),
         ] {
             assert_eq!(Outcome::of(&Refusal::new(code).into()), outcome);

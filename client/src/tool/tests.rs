@@ -1,5 +1,7 @@
 //! Whole commands against a gate that follows a script: what they ask, say and exit with.
 
+mod labels;
+
 use super::args::Cli;
 use super::*;
 use crate::tests::{Gate, bound, session};
@@ -9,8 +11,8 @@ use portcullis_protocol::ledger::ReceiptId;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Change, ChangeSet, Changed, Deed, Deletion, Expect, Guarantee, Identity, Onto, Outcome as End,
-    Parents, Place as Where, Planned, Reply, Request, Source, Touched, Uploaded,
+    self as words, Change, ChangeSet, Changed, Count, Deed, Deletion, Expect, Guarantee, Identity,
+    Onto, Outcome as End, Parents, Planned, Reply, Request, Source, Touched, Uploaded,
 };
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Digest, Kind, PathState, Present, RootIndex};
@@ -33,7 +35,7 @@ fn run(args: &[&str], session: &mut Session) -> (String, Outcome) {
     };
     let (mut reader, writer) = std::io::pipe().unwrap();
     let report = Report::new(cli.form(), Out::to(writer));
-    let outcome = ask(question, &cli.place(), session, &report);
+    let outcome = ask(question, &cli.place(), session, &report, &Ahead::default());
     let outcome = report.finish(outcome);
     let mut said = String::new();
     reader.read_to_string(&mut said).unwrap();
@@ -75,6 +77,10 @@ fn changed(outcome: End, names: Vec<Touched>) -> Changed {
         touched: Few::new(names).unwrap(),
         refusal: None,
         left: 0,
+        matched: Few::default(),
+        matched_cut: 0,
+        diff_cut: 0,
+        region: None,
     }
 }
 
@@ -118,8 +124,10 @@ fn write_says_what_must_be_there() {
     let (_dir, from) = file(b"text\n");
     let stamp = crate::stamp::show(&bound("x").observation.stamp);
     let digest = "01".repeat(32);
-    let cases: [(&[&str], Expect); 5] = [
-        (&[], Expect::Any),
+    let cases: [(&[&str], Expect); 7] = [
+        (&[], Expect::Seen),
+        (&["--force"], Expect::Any),
+        (&["--overwrite"], Expect::Any),
         (&["--create"], Expect::Absent),
         (&["--if-absent"], Expect::Absent),
         (
@@ -194,24 +202,27 @@ fn edits_pair_their_texts_and_count_them() {
         let Change::Edit(edit) = change else {
             return false;
         };
-        let [one, two] = edit.replacements.as_slice() else {
+        let [words::TextEdit::Replace(one), words::TextEdit::Replace(two)] = edit.edits.as_slice()
+        else {
             return false;
         };
         one.old.of(content) == Some(b"x")
             && one.new.of(content) == Some(b"y")
             && two.old.of(content) == Some(b"-z")
             && two.new.of(content) == Some(b"")
-            && one.place == Where::Anywhere { count: 1 }
+            && one.count == Count::Exactly(1)
     });
-    for (more, place) in [
-        (&["--count", "3"][..], Where::Anywhere { count: 3 }),
-        (&["--all"], Where::All),
+    for (more, count) in [
+        (&["--count", "3"][..], Count::Exactly(3)),
+        (&["--all"], Count::All),
     ] {
         let args = [&["edit", "a", "--old", "x", "--new", "y"], more].concat();
-        asks(
-            &args,
-            move |change, _| matches!(change, Change::Edit(edit) if edit.replacements.as_slice()[0].place == place),
-        );
+        asks(&args, move |change, _| {
+            matches!(change, Change::Edit(edit) if matches!(
+                edit.edits.as_slice(),
+                [words::TextEdit::Replace(one)] if one.count == count
+            ))
+        });
     }
 }
 
@@ -268,6 +279,8 @@ fn a_dry_run_prints_the_difference_alone() {
         let gone = touched(Verb::Delete, "a", present(0o644), PathState::Absent);
         let planned = Planned {
             touched: Few::new(vec![gone]).unwrap(),
+            matched: Few::default(),
+            matched_cut: 0,
             diff_cut: 0,
         };
         gate.send(id, &Reply::Planned(planned), b"--- a\n-x\n");

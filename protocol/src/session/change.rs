@@ -1,18 +1,20 @@
 //! What changes files: a change set, of one change or many, and the answer to it.
 
 use super::Selector;
+use super::edit::{EditFile, Matched, Region};
 use crate::bounded::{Bytes, Few};
 use crate::ledger::ReceiptId;
-use crate::limits::{ANCHORS_MAX, CHANGES_MAX, PATH_BYTES_MAX, REPLACEMENTS_MAX};
+use crate::limits::{CHANGES_MAX, MATCHED_MAX, PATH_BYTES_MAX};
 use crate::path::RelPath;
 use crate::refusal::Refusal;
 use crate::verb::Verb;
 use crate::view::{Digest, PathState, RootIndex, Stamp};
 use serde::{Deserialize, Serialize};
 
-/// Asks for changes, all of them or none. Every object is bound before the first is touched; no
-/// two changes may concern one object or one name. Content they need comes behind the request or
-/// was uploaded before.
+/// Asks for changes, all of them or none. Every object is bound before the first is touched.
+/// Changes of one name follow each other: each is judged by what the ones before it leave, and
+/// only what all of them leave is made. One object may not be reached by two of its names. Content
+/// they need comes behind the request or was uploaded before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeSet {
     /// The changes, in the order they are made.
@@ -109,6 +111,10 @@ pub enum Expect {
     Version(Stamp),
     /// A file of this content, whatever its version.
     Content(Digest),
+    /// What this session was shown whole, or wrote, and still has that content; or nothing, where
+    /// nothing is. Where the content stays, or its loss is what is asked for (an edit, a move, a
+    /// deletion, a change of bits), any part of it that was shown is enough.
+    Seen,
 }
 
 /// Whether missing directories on the way are made.
@@ -128,65 +134,15 @@ pub struct WriteFile {
     pub selector: Selector,
     /// The new content.
     pub source: Source,
-    /// [`Expect::Absent`] makes a file and never replaces one; [`Expect::Any`] does either.
+    /// [`Expect::Absent`] makes a file and never replaces one; [`Expect::Any`] does either, seen
+    /// or not. [`Expect::Version`] replaces only what the session was shown whole in that version,
+    /// or in another of the same content.
     pub expect: Expect,
     /// Whether missing directories are made.
     pub parents: Parents,
     /// Permission bits, at most `0o777`; none is `0o644` for a new file and no change for one
     /// that is replaced.
     pub mode: Option<u16>,
-}
-
-/// Replaces parts of a file's content, each found by its bytes in the content as it is before the
-/// edit. What is not replaced stays byte for byte.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EditFile {
-    /// The file.
-    pub selector: Selector,
-    /// What it must be.
-    pub expect: Expect,
-    /// The replacements. Places they match must not overlap.
-    pub replacements: Few<Replacement, REPLACEMENTS_MAX>,
-    /// Permission bits, at most `0o777`; none leaves them.
-    pub mode: Option<u16>,
-}
-
-/// One replacement: exact bytes for exact bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Replacement {
-    /// What must be there; must not be empty unless `place` says where.
-    pub old: Span,
-    /// What comes instead.
-    pub new: Span,
-    /// Where.
-    pub place: Place,
-}
-
-/// Where a replacement is looked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Place {
-    /// Anywhere in the file, exactly this often.
-    Anywhere {
-        /// How often it must occur; all are replaced.
-        count: u32,
-    },
-    /// Wherever it occurs, at least once.
-    All,
-    /// Exactly once after these lines, each found after the one before it; each is a whole line
-    /// without its terminator. The text is whole lines: it begins where a line begins, and when
-    /// it does not end in a newline it ends where the file ends. Empty, it is the place directly
-    /// after the last of these lines.
-    After {
-        /// The lines.
-        anchors: Few<Span, ANCHORS_MAX>,
-    },
-    /// At the beginning of this line, which counts from 1; where it is not there, exactly once
-    /// in the file. One more than the lines of the file is its end. The text is whole lines, as
-    /// in [`Self::After`].
-    Line {
-        /// The line.
-        number: u64,
-    },
 }
 
 /// Makes a directory, of mode `0o755` unless its parent's defaults say less.
@@ -279,6 +235,29 @@ pub struct Upload {
     pub offset: u64,
 }
 
+/// A part of a change set that one frame does not hold: the set and the content behind it, as
+/// [`encode_composed`](crate::session::encode_composed) writes them, in the gate's memory. Answered
+/// by `Composed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compose {
+    /// Bytes sent before this part; 0 starts it, and forgets what was there.
+    pub offset: u64,
+}
+
+/// What was composed so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Composed {
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// Asks for the change set that was composed; it is used up when an effect was begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeComposed {
+    /// How many of its first bytes are the set; the rest is content.
+    pub set: u32,
+}
+
 /// Forgets an upload. Answered by `Uploaded`, of 0 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropUpload {
@@ -319,6 +298,10 @@ pub const TOUCHED_MAX: usize = 2 * CHANGES_MAX + crate::limits::PARENTS_MAX;
 pub struct Planned {
     /// Every name it would touch.
     pub touched: Few<Touched, TOUCHED_MAX>,
+    /// Where its edits matched, and by which tier.
+    pub matched: Few<Matched, MATCHED_MAX>,
+    /// Places that matched and are not told.
+    pub matched_cut: u64,
     /// Bytes of the difference that did not fit.
     pub diff_cut: u64,
 }
@@ -367,7 +350,9 @@ impl Guarantee {
     }
 }
 
-/// The end of a change set that was begun: its receipt.
+/// The end of a change set that was begun: its receipt. Behind it comes the difference of one that
+/// is done, as a unified diff of what the session may read; or, of one that failed for what an
+/// object has become, what [`Self::region`] says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
     /// The receipt.
@@ -382,4 +367,12 @@ pub struct Changed {
     pub refusal: Option<Refusal>,
     /// Temporaries that could not be removed.
     pub left: u32,
+    /// Where its edits matched, and by which tier.
+    pub matched: Few<Matched, MATCHED_MAX>,
+    /// Places that matched and are not told.
+    pub matched_cut: u64,
+    /// Bytes of the difference that did not fit.
+    pub diff_cut: u64,
+    /// What is behind it, when it failed for what an object has become.
+    pub region: Option<Region>,
 }

@@ -1,5 +1,6 @@
 //! Arbitrary words of changing files, and that each comes back as it was sent.
 
+use crate::edits::{edit, matched, region};
 use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::frame::{Message, RequestId, decode, encode};
 use portcullis_protocol::ledger::{
@@ -9,9 +10,9 @@ use portcullis_protocol::ledger::{
 use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Change, ChangeSet, Changed, Deed, DeleteObject, Deletion, DropUpload, EditFile, Expect,
-    Guarantee, MakeDirectory, MakeLink, MoveObject, Onto, Outcome, Parents, Place, Planned,
-    Replacement, Reply, Request, Selector, SetMode, Source, Span, Touched, Upload, UploadId,
+    Change, ChangeComposed, ChangeSet, Changed, Compose, Composed, Conflicted, Deed, DeleteObject,
+    Deletion, DropUpload, Expect, Guarantee, MakeDirectory, MakeLink, MoveObject, Onto, Outcome,
+    Parents, Planned, Reply, Request, Selector, SetMode, Source, Span, Touched, Upload, UploadId,
     Uploaded, WriteFile,
 };
 use portcullis_protocol::verb::Verb;
@@ -46,11 +47,11 @@ pub(crate) fn label() -> impl Strategy<Value = Label> {
     "[a-z]{1,8}".prop_map(|text| Label::new(text).unwrap())
 }
 
-fn selector() -> impl Strategy<Value = Selector> {
+pub(crate) fn selector() -> impl Strategy<Value = Selector> {
     (option::of(label()), bytes()).prop_map(|(root, path)| Selector { root, path })
 }
 
-fn digest() -> impl Strategy<Value = Digest> {
+pub(crate) fn digest() -> impl Strategy<Value = Digest> {
     any::<[u8; 32]>().prop_map(Digest)
 }
 
@@ -67,16 +68,17 @@ fn stamp() -> impl Strategy<Value = Stamp> {
     )
 }
 
-fn span() -> impl Strategy<Value = Span> {
+pub(crate) fn span() -> impl Strategy<Value = Span> {
     any::<(u32, u32)>().prop_map(|(start, len)| Span { start, len })
 }
 
-fn expect() -> impl Strategy<Value = Expect> {
+pub(crate) fn expect() -> impl Strategy<Value = Expect> {
     prop_oneof![
         Just(Expect::Any),
         Just(Expect::Absent),
         stamp().prop_map(Expect::Version),
         digest().prop_map(Expect::Content),
+        Just(Expect::Seen),
     ]
 }
 
@@ -88,18 +90,8 @@ fn deletion() -> impl Strategy<Value = Deletion> {
     select(vec![Deletion::File, Deletion::Directory, Deletion::Tree])
 }
 
-fn mode() -> impl Strategy<Value = Option<u16>> {
+pub(crate) fn mode() -> impl Strategy<Value = Option<u16>> {
     option::of(any::<u16>())
-}
-
-fn replacement() -> impl Strategy<Value = Replacement> {
-    let place = prop_oneof![
-        any::<u32>().prop_map(|count| Place::Anywhere { count }),
-        Just(Place::All),
-        few(span()).prop_map(|anchors| Place::After { anchors }),
-        any::<u64>().prop_map(|number| Place::Line { number }),
-    ];
-    (span(), span(), place).prop_map(|(old, new, place)| Replacement { old, new, place })
 }
 
 prop_compose! {
@@ -132,14 +124,7 @@ prop_compose! {
 fn change() -> impl Strategy<Value = Change> {
     prop_oneof![
         write(),
-        (selector(), expect(), few(replacement()), mode()).prop_map(
-            |(selector, expect, replacements, mode)| Change::Edit(EditFile {
-                selector,
-                expect,
-                replacements,
-                mode,
-            })
-        ),
+        edit(),
         (selector(), parents())
             .prop_map(|(selector, parents)| Change::Mkdir(MakeDirectory { selector, parents })),
         rename(),
@@ -167,11 +152,16 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-fn request() -> impl Strategy<Value = Request> {
+pub(crate) fn change_set() -> impl Strategy<Value = ChangeSet> {
     let deed = select(vec![Deed::Commit, Deed::DryRun]);
+    (few(change()), deed).prop_map(|(changes, deed)| ChangeSet { changes, deed })
+}
+
+fn request() -> impl Strategy<Value = Request> {
     prop_oneof![
-        (few(change()), deed)
-            .prop_map(|(changes, deed)| Request::Change(ChangeSet { changes, deed })),
+        change_set().prop_map(Request::Change),
+        any::<u64>().prop_map(|offset| Request::Compose(Compose { offset })),
+        any::<u32>().prop_map(|set| Request::ChangeComposed(ChangeComposed { set })),
         (any::<u32>(), selector(), any::<u64>()).prop_map(|(upload, selector, offset)| {
             Request::Upload(Upload {
                 upload: UploadId(upload),
@@ -236,7 +226,7 @@ pub(crate) fn receipt_id() -> impl Strategy<Value = ReceiptId> {
 }
 
 fn refusal() -> impl Strategy<Value = Refusal> {
-    let code = (0_u8..45).prop_map(|code| postcard::from_bytes::<Code>(&[code]).unwrap());
+    let code = (0_u8..48).prop_map(|code| postcard::from_bytes::<Code>(&[code]).unwrap());
     (code, option::of(stamp()), bytes(), text()).prop_map(|(code, current, object, note)| Refusal {
         current: current.map(Box::new),
         object: Some(object),
@@ -258,19 +248,44 @@ prop_compose! {
     }
 }
 
-fn reply() -> impl Strategy<Value = Reply> {
-    prop_oneof![
-        refusal().prop_map(Reply::Refused),
-        (few(touched()), any::<u64>())
-            .prop_map(|(touched, diff_cut)| Reply::Planned(Planned { touched, diff_cut })),
-        (finish(), receipt_id()).prop_map(|(end, receipt)| Reply::Changed(Changed {
+prop_compose! {
+    fn changed()(
+        end in finish(),
+        receipt in receipt_id(),
+        matched in few(matched()),
+        matched_cut in any::<u64>(),
+        region in option::of(region()),
+    ) -> Changed {
+        Changed {
             receipt,
             outcome: end.outcome,
             guarantee: end.guarantee,
             touched: end.touched,
             refusal: end.refusal,
             left: end.left,
-        })),
+            matched,
+            matched_cut,
+            diff_cut: end.diff_cut,
+            region,
+        }
+    }
+}
+
+fn reply() -> impl Strategy<Value = Reply> {
+    prop_oneof![
+        refusal().prop_map(Reply::Refused),
+        (few(touched()), few(matched()), any::<(u64, u64)>()).prop_map(
+            |(touched, matched, (matched_cut, diff_cut))| Reply::Planned(Planned {
+                touched,
+                matched,
+                matched_cut,
+                diff_cut,
+            })
+        ),
+        changed().prop_map(Reply::Changed),
+        any::<u64>().prop_map(|bytes| Reply::Composed(Composed { bytes })),
+        (refusal(), region())
+            .prop_map(|(refusal, region)| Reply::Conflicted(Conflicted { refusal, region })),
         any::<(u32, u64)>().prop_map(|(upload, bytes)| Reply::Uploaded(Uploaded {
             upload: UploadId(upload),
             bytes,

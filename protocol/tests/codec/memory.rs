@@ -15,6 +15,10 @@ fn leads() -> Vec<Vec<u8>> {
         vec![1; 8],
         vec![0, 1, b'a'],
         vec![0, 1, b'a', 1, b'a', 0, 0, 0, 2],
+        // The edits of one file; the leads and the parts of one hunk.
+        vec![1, 1, 0, 1, b'a', 0],
+        vec![1, 1, 0, 1, b'a', 0, 1, 1],
+        vec![1, 1, 0, 1, b'a', 0, 1, 1, 0, 0, 0],
     ]);
     leads
 }
@@ -50,7 +54,7 @@ fn a_hostile_length_costs_little_memory() {
     let bodies = hostile_bodies();
     for direction in &ALL {
         let mut most = 0;
-        for code in 0..=13 {
+        for code in 0..=15 {
             for body in &bodies {
                 let packet = raw(direction.tag, code, body, b"");
                 let (_, peak) = peak_of(|| (direction.reencode)(&packet));

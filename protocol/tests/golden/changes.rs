@@ -1,10 +1,12 @@
 //! Every request that changes something, worker to gate.
 
 use crate::values::{CAFE, Case, bytes, few, in_root, selector, stamp};
+use portcullis_protocol::anchor::{Anchor, Tag};
 use portcullis_protocol::session::{
-    Change, ChangeSet, Deed, DeleteObject, Deletion, DropUpload, EditFile, Expect, MakeDirectory,
-    MakeLink, MoveObject, Onto, Parents, Place, Replacement, Request, SetMode, Source, Span,
-    Upload, UploadId, WriteFile,
+    Anchored, AnchoredDeed, Change, ChangeComposed, ChangeSet, Compose, Count, Deed, DeleteObject,
+    Deletion, DropUpload, Edges, EditFile, Expect, Hunk, InsertLines, MakeDirectory, MakeLink,
+    MoveObject, Onto, Parents, Part, Replace, Request, SetMode, Source, Span, TextEdit, Tier,
+    Tiers, Upload, UploadId, WriteFile,
 };
 use portcullis_protocol::view::Digest;
 
@@ -16,7 +18,13 @@ pub(crate) fn cases() -> Vec<Case<Request>> {
             11,
             set(Deed::DryRun, vec![edit()]),
         )
-        .with(b"oldnewanchor"),
+        .with(b"oldnewfn f() {\n    a\n    b\n"),
+        Case::new(
+            "request-10-change-anchored",
+            11,
+            set(Deed::Commit, vec![anchored()]),
+        )
+        .with(b"h\xe9llo\n"),
         Case::new("request-10-change-many", 12, set(Deed::Commit, many())),
         Case::new("request-11-upload", 13, Request::Upload(upload())).with(b"\x00part\xff"),
         Case::new(
@@ -25,6 +33,17 @@ pub(crate) fn cases() -> Vec<Case<Request>> {
             Request::DropUpload(DropUpload {
                 upload: UploadId(300),
             }),
+        ),
+        Case::new(
+            "request-13-compose",
+            15,
+            Request::Compose(Compose { offset: 65_536 }),
+        )
+        .with(b"\x00part\xff"),
+        Case::new(
+            "request-14-change-composed",
+            16,
+            Request::ChangeComposed(ChangeComposed { set: 300 }),
         ),
     ]
 }
@@ -50,24 +69,64 @@ fn write() -> Change {
     })
 }
 
+/// One edit of each kind that looks for text, `fn f() {` and two lines of it in the content.
 fn edit() -> Change {
-    let replace = |place| Replacement {
-        old: span(0, 3),
-        new: span(3, 3),
-        place,
+    let replace = |count| {
+        TextEdit::Replace(Replace {
+            old: span(0, 3),
+            new: span(3, 3),
+            count,
+        })
+    };
+    let hunk = Hunk {
+        after: few(vec![span(6, 8)]),
+        line: Some(128),
+        edges: Edges::End,
+        parts: few(vec![
+            Part::Keep(span(15, 6)),
+            Part::Remove(span(21, 6)),
+            Part::Insert(span(15, 12)),
+        ]),
     };
     Change::Edit(EditFile {
         selector: selector(CAFE),
         expect: Expect::Version(stamp()),
-        replacements: few(vec![
-            replace(Place::Anywhere { count: 300 }),
-            replace(Place::All),
-            replace(Place::After {
-                anchors: few(vec![span(6, 6)]),
+        edits: few(vec![
+            replace(Count::Exactly(300)),
+            replace(Count::All),
+            TextEdit::Hunk(hunk),
+            TextEdit::Insert(InsertLines {
+                line: 300,
+                text: span(21, 6),
             }),
-            replace(Place::Line { number: 128 }),
         ]),
+        tiers: Tiers::DEFAULT.with(Tier::Punctuation),
         mode: None,
+    })
+}
+
+fn anchored() -> Change {
+    let label = |line, bits| Anchor {
+        line,
+        tag: Tag::try_from(bits).unwrap(),
+    };
+    let edit = |line, deed| {
+        TextEdit::Anchored(Anchored {
+            first: label(line, 0),
+            last: label(line + 1, (1 << 25) - 1),
+            deed,
+        })
+    };
+    Change::Edit(EditFile {
+        selector: selector(CAFE),
+        expect: Expect::Seen,
+        edits: few(vec![
+            edit(1, AnchoredDeed::Replace(span(0, 0))),
+            edit(127, AnchoredDeed::Before(span(0, 6))),
+            edit(300, AnchoredDeed::After(span(0, 6))),
+        ]),
+        tiers: Tiers::EXACT,
+        mode: Some(0o600),
     })
 }
 

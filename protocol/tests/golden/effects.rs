@@ -6,7 +6,8 @@ use portcullis_protocol::ledger::{
     Begin, Finish, Intent, ReceiptId, Seen, SeenStep, Step, Temporary, TreeLock,
 };
 use portcullis_protocol::session::{
-    Changed, Deletion, Guarantee, Outcome, Planned, SessionId, Touched,
+    Changed, Composed, Conflicted, Deletion, Guarantee, Lines, Matched, Outcome, Planned, Region,
+    SessionId, Tier, Touched,
 };
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Digest, Kind, ObjectId, PathState, Present, RootIndex};
@@ -69,8 +70,54 @@ pub(crate) fn touched() -> Vec<Touched> {
 pub(crate) fn planned() -> Planned {
     Planned {
         touched: few(touched()),
+        matched: few(vec![
+            matched(0, Tier::Exact),
+            matched(300, Tier::Punctuation),
+        ]),
+        matched_cut: 128,
         diff_cut: 300,
     }
+}
+
+/// Two lines that became one.
+fn matched(edit: u16, tier: Tier) -> Matched {
+    Matched {
+        change: 1,
+        edit,
+        tier,
+        old: Lines {
+            first: 300,
+            count: 2,
+        },
+        new: Lines {
+            first: 299,
+            count: 1,
+        },
+    }
+}
+
+/// What stands behind a conflict: some lines of the file as it is.
+fn region() -> Region {
+    Region {
+        first_line: 300,
+        total_lines: 70_000,
+        object: ObjectId {
+            device: 0x801,
+            inode: 300,
+        },
+        digest: Digest([0xd4; 32]),
+    }
+}
+
+pub(crate) fn conflicted() -> Conflicted {
+    Conflicted {
+        refusal: conflict(),
+        region: region(),
+    }
+}
+
+pub(crate) const fn composed() -> Composed {
+    Composed { bytes: 65_542 }
 }
 
 pub(crate) fn changed() -> Changed {
@@ -81,6 +128,29 @@ pub(crate) fn changed() -> Changed {
         touched: few(touched()),
         refusal: None,
         left: 0,
+        matched: few(vec![matched(0, Tier::Terminators)]),
+        matched_cut: 0,
+        diff_cut: 128,
+        region: None,
+    }
+}
+
+/// The same, taken back because the object became another.
+pub(crate) fn changed_failed() -> Changed {
+    Changed {
+        outcome: Outcome::Failed,
+        guarantee: Guarantee::Exact,
+        touched: few(vec![touch(
+            Verb::Edit,
+            CAFE,
+            present(Kind::File),
+            present(Kind::File),
+        )]),
+        refusal: Some(conflict()),
+        matched: few(Vec::new()),
+        diff_cut: 0,
+        region: Some(region()),
+        ..changed()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every reply, gate to worker.
 
-use crate::effects::{changed, changed_uncertain, planned};
+use crate::effects::{changed, changed_failed, changed_uncertain, composed, conflicted, planned};
 use crate::values::{
     CAFE, Case, DIFF, authority, binding, bytes, few, grant_view, incarnation, label, limits, path,
     refusal, rule, text, time,
@@ -59,9 +59,17 @@ fn effects() -> Vec<Case<Reply>> {
     vec![
         Case::new("reply-01-refused-conflict", 11, conflict),
         Case::new("reply-11-planned", 11, Reply::Planned(planned())).with(DIFF),
-        Case::new("reply-12-changed", 10, Reply::Changed(changed())),
+        Case::new("reply-12-changed", 10, Reply::Changed(changed())).with(DIFF),
+        Case::new(
+            "reply-12-changed-failed",
+            10,
+            Reply::Changed(changed_failed()),
+        )
+        .with(b"h\xe9llo\r\n"),
         Case::new("reply-12-changed-uncertain", 10, uncertain),
         Case::new("reply-13-uploaded", 13, Reply::Uploaded(uploaded)),
+        Case::new("reply-14-composed", 15, Reply::Composed(composed())),
+        Case::new("reply-15-conflicted", 11, Reply::Conflicted(conflicted())).with(b"h\xe9llo\r\n"),
     ]
 }
 

@@ -11,27 +11,28 @@
 
 #[expect(
     dead_code,
-    reason = "shared with the other bench, which uses all of it"
+    reason = "shared with the other benches, which use all of it"
 )]
-#[path = "../session/clock.rs"]
+#[path = "../common/clock.rs"]
 mod clock;
 mod files;
 mod journal;
 mod naive;
+#[path = "../common/options.rs"]
 mod options;
 mod peer;
 #[expect(
     dead_code,
-    reason = "shared with the other bench, which uses all of it"
+    reason = "shared with the other benches, which use all of it"
 )]
-#[path = "../session/pin.rs"]
+#[path = "../common/pin.rs"]
 mod pin;
 mod plain;
 #[expect(
     dead_code,
-    reason = "shared with the other bench, which uses all of it"
+    reason = "shared with the other benches, which use all of it"
 )]
-#[path = "../session/report.rs"]
+#[path = "../common/report.rs"]
 mod report;
 mod rows;
 mod staged;
@@ -39,9 +40,18 @@ mod subject;
 mod systems;
 mod wire;
 
-use options::Options;
 use std::process::ExitCode;
+use subject::Deed;
 use systems::Systems;
+
+type Options = options::Options<Deed>;
+
+/// What can be repeated.
+const SPINS: [(&str, Deed); 3] = [
+    ("--spin-replace", Deed::Replace),
+    ("--spin-create", Deed::Create),
+    ("--spin-many", Deed::ReplaceMany),
+];
 
 fn main() -> ExitCode {
     if wire::is_one() {
@@ -51,7 +61,7 @@ fn main() -> ExitCode {
     if let Some(role) = peer::Role::of(arguments.next().as_deref()) {
         return role.serve(arguments);
     }
-    let options = match Options::parse(std::env::args().skip(1)) {
+    let options = match Options::parse(std::env::args().skip(1), &SPINS) {
         Ok(options) => options,
         Err(wrong) => {
             eprintln!("{wrong}");
@@ -65,7 +75,7 @@ fn main() -> ExitCode {
         systems.spin(spin);
         return ExitCode::SUCCESS;
     }
-    let times = systems.rounds(options.rounds());
+    let times = systems.rounds(options.number(30, 150));
     let report = rows::report(&times, systems.file_system());
     if options.json {
         println!("{}", report.json());

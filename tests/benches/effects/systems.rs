@@ -70,7 +70,7 @@ impl Worker {
 
     pub fn make(&mut self, deed: Deed) {
         let (_, changes) = self.changes.iter().find(|(of, _)| *of == deed).unwrap();
-        let changed = self.session.change(changes).unwrap();
+        let changed = self.session.change(changes).unwrap().changed;
         assert!(changed.outcome == Outcome::Done && changed.left == 0);
     }
 

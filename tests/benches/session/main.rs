@@ -10,30 +10,46 @@
 //! ```
 
 mod calls;
+#[path = "../common/clock.rs"]
 mod clock;
 mod gate;
 mod memory;
 mod mint;
+#[path = "../common/options.rs"]
 mod options;
 mod peer;
+#[path = "../common/pin.rs"]
 mod pin;
+#[path = "../common/report.rs"]
 mod report;
 mod rows;
 mod subject;
 mod systems;
 
-use options::Options;
 use pin::Placement;
 use report::Report;
 use std::process::ExitCode;
+use subject::{Call, Spin};
 use systems::Systems;
+
+type Options = options::Options<Spin>;
+
+/// What can be repeated.
+const SPINS: [(&str, Spin); 6] = [
+    ("--spin-stat", Spin::Call(Call::Stat)),
+    ("--spin-read", Spin::Call(Call::Small)),
+    ("--spin-frame", Spin::Call(Call::Frame)),
+    ("--spin-large", Spin::Call(Call::Large)),
+    ("--spin-echo", Spin::Echo),
+    ("--spin-pipelined", Spin::Pipelined),
+];
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     if let Some(role) = peer::Role::of(arguments.next().as_deref()) {
         return role.serve(arguments);
     }
-    let options = match Options::parse(std::env::args().skip(1)) {
+    let options = match Options::parse(std::env::args().skip(1), &SPINS) {
         Ok(options) => options,
         Err(wrong) => {
             eprintln!("{wrong}");
@@ -62,12 +78,15 @@ fn measure(options: &Options) -> Report {
     let cores = pin::cores();
     pin::this_process(cores.client);
     let mut systems = Systems::start();
-    let same = systems.rounds(options.rounds(), &subject::all(systems.openings()));
-    let mint = mint::measure(&mut systems.world, options.mints());
-    let memory = memory::measure(&mut systems.world, options.sessions());
+    let same = systems.rounds(options.number(40, 120), &subject::all(systems.openings()));
+    let mint = mint::measure(&mut systems.world, options.number(40, 200));
+    let memory = memory::measure(&mut systems.world, options.number(100, 1000));
     let two = cores.other.map(|other| {
         systems.place(Placement::Apart { peers: other });
-        systems.rounds(options.rounds(), &subject::across(systems.openings()))
+        systems.rounds(
+            options.number(40, 120),
+            &subject::across(systems.openings()),
+        )
     });
     rows::report(&rows::Measured {
         same,

@@ -9,7 +9,7 @@ use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{
     Change, ChangeSet, Changed, DeleteObject, Deletion, EditFile, Expect, Guarantee, MoveObject,
-    Onto, Outcome, Parents, Reply, Source, Touched, WriteFile,
+    Onto, Outcome, Parents, Reply, Source, TextEdit, Touched, WriteFile,
 };
 use portcullis_protocol::view::{Digest, Kind, PathState, Present, RootIndex};
 use rustix::fs::{CWD, Mode, OFlags};
@@ -51,6 +51,10 @@ impl Server {
             touched: Few::new(touched).unwrap(),
             refusal: None,
             left: 0,
+            matched: Few::default(),
+            matched_cut: 0,
+            diff_cut: 0,
+            region: None,
         };
         self.reply(id, &Reply::Changed(changed), &[]);
         Ok(())
@@ -177,7 +181,9 @@ impl Server {
 
     /// Only the first replacement of an edit, by its bytes.
     fn edit(&self, order: &EditFile, content: &[u8]) -> Result<(PathState, PathState), Code> {
-        let replacement = &order.replacements.as_slice()[0];
+        let TextEdit::Replace(replacement) = &order.edits.as_slice()[0] else {
+            return Err(Code::UnsupportedVerb);
+        };
         let part = |span: portcullis_protocol::session::Span| {
             let bytes = span.of(content).ok_or(Code::OutOfRange)?;
             String::from_utf8(bytes.to_vec()).map_err(|_| Code::OutOfRange)

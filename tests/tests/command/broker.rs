@@ -55,7 +55,7 @@ fn a_run_ends_by_saying_what_it_changed_and_the_records_show_it() {
     let said = place.script(
         &[],
         "echo made | portcullis-tool write made.txt >/dev/null
-         echo again | portcullis-tool write README.md >/dev/null
+         echo again | portcullis-tool write --force README.md >/dev/null
          portcullis-tool move src/lib.rs src/moved.rs >/dev/null
          portcullis-tool delete gone >/dev/null
          portcullis-tool chmod 600 src/main.rs >/dev/null

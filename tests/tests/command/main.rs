@@ -10,5 +10,6 @@ mod reach;
 mod refusals;
 mod summary;
 mod tool;
+mod tool_edits;
 mod why;
 mod worker;

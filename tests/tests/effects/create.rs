@@ -99,8 +99,8 @@ fn row_74_of_two_clients_that_make_one_name_one_wins() {
                     .map(|(n, session)| {
                         let create = change::create(at(&name), format!("of {n}\n"));
                         scope.spawn(move || match session.change(&one(create)) {
-                            Ok(changed) => {
-                                assert_eq!(changed.outcome, Outcome::Done);
+                            Ok(made) => {
+                                assert_eq!(made.changed.outcome, Outcome::Done);
                                 None
                             }
                             Err(error) => Some(portcullis_tests::code(&error)),

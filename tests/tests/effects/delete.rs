@@ -176,7 +176,8 @@ fn row_106_of_many_clients_that_delete_one_tree_each_is_told_the_truth() {
                     .iter_mut()
                     .map(|session| {
                         scope.spawn(|| match session.change(&Deed::DeleteTree.changes("tree")) {
-                            Ok(changed) => {
+                            Ok(made) => {
+                                let changed = made.changed;
                                 assert_eq!((changed.outcome, changed.left), (Outcome::Done, 0));
                                 None
                             }

@@ -2,10 +2,10 @@
 
 use crate::changeset::{arena, below, everything, set};
 use crate::trial::{at, done, no_temporaries, refused, set_mode};
-use portcullis_client::change::{At, Item};
+use portcullis_client::change::{Count, Hunk, Item, Replace, TextEdit};
 use portcullis_client::{Changes, Session, change};
 use portcullis_protocol::refusal::Code;
-use portcullis_protocol::session::Deletion;
+use portcullis_protocol::session::{Changed, Deletion};
 use portcullis_protocol::view::PathState;
 use portcullis_tests::hostile::census;
 use std::io::Write as _;
@@ -64,22 +64,13 @@ fn contents(tree: &Path) -> Vec<String> {
     all
 }
 
-/// A dry run changes nothing, says what a commit then says, and its difference applied by another
-/// program to a copy gives the same tree.
+/// A dry run changes nothing and says what a commit then says.
 #[track_caller]
-fn dry_then_done(session: &mut Session, inside: &Path, changes: &Changes) {
-    let copy = tempfile::Builder::new()
-        .prefix("portcullis-copy-")
-        .tempdir()
-        .unwrap();
-    let copied = copy.path().join("tree");
-    let status = Command::new("cp")
-        .arg("-a")
-        .arg(inside)
-        .arg(&copied)
-        .status()
-        .unwrap();
-    assert!(status.success());
+pub fn as_planned(
+    session: &mut Session,
+    inside: &Path,
+    changes: &Changes,
+) -> (change::Plan, Changed) {
     let before = census(inside);
     let plan = session.plan(changes).unwrap();
     assert_eq!(census(inside), before, "a dry run: {changes:?}");
@@ -105,6 +96,26 @@ fn dry_then_done(session: &mut Session, inside: &Path, changes: &Changes) {
         };
         assert!(alike, "{planned:?} {made:?}");
     }
+    (plan, changed)
+}
+
+/// A dry run changes nothing, says what a commit then says, and its difference applied by another
+/// program to a copy gives the same tree.
+#[track_caller]
+fn dry_then_done(session: &mut Session, inside: &Path, changes: &Changes) {
+    let copy = tempfile::Builder::new()
+        .prefix("portcullis-copy-")
+        .tempdir()
+        .unwrap();
+    let copied = copy.path().join("tree");
+    let status = Command::new("cp")
+        .arg("-a")
+        .arg(inside)
+        .arg(&copied)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let (plan, _) = as_planned(session, inside, changes);
     if !plan.diff.is_empty() {
         patched(&copied, &plan.diff);
         assert_eq!(
@@ -129,17 +140,20 @@ fn a_dry_run_of_each_change_changes_nothing_and_says_exactly_what_a_commit_does(
     let mut mode = change::create(at("script"), "#!/bin/sh\n");
     mode.mode = Some(0o755);
     let mut edit = change::replace(at("four"), "", "");
-    edit.replacements = vec![
-        change::Replace {
+    let mut lines = Hunk {
+        line: Some(2),
+        ..Hunk::new()
+    };
+    lines.remove(b"second line");
+    lines.insert(b"2");
+    lines.insert(b"3");
+    edit.edits = vec![
+        TextEdit::Replace(Replace {
             old: b"old ".to_vec(),
             new: b"".to_vec(),
-            at: At::Anywhere(1),
-        },
-        change::Replace {
-            old: b"second line\n".to_vec(),
-            new: b"2\n3\n".to_vec(),
-            at: At::Line(2),
-        },
+            count: Count::Exactly(1),
+        }),
+        TextEdit::Hunk(lines),
     ];
     let mut items = everything();
     items.retain(|item| !matches!(item, Item::Move(_)));

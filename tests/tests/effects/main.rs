@@ -1,6 +1,7 @@
 //! What changes files, from outside: every verb does what it says, once, with a receipt.
 
 mod changeset;
+mod composed;
 mod create;
 mod deeds;
 mod delete;
@@ -11,11 +12,15 @@ mod links;
 mod metadata;
 mod mkdir;
 mod names;
+mod overlay;
 mod policy;
+mod raw;
 mod rename;
 mod replace;
+mod seen;
 mod trial;
 mod types;
+mod untold;
 mod uploads;
 
 use portcullis_client::{Changes, ask, change};
@@ -40,7 +45,8 @@ fn every_verb_does_what_it_says() {
     let mut run = |changes: Changes| {
         let changed = session
             .change(&changes)
-            .unwrap_or_else(|e| panic!("{e:?} {changes:?}"));
+            .unwrap_or_else(|e| panic!("{e:?} {changes:?}"))
+            .changed;
         assert_eq!(changed.outcome, Outcome::Done, "{changed:?}");
         assert_eq!(changed.left, 0);
         changed

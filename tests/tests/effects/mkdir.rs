@@ -32,7 +32,8 @@ fn row_107_many_clients_that_make_one_path_all_succeed() {
                     .iter_mut()
                     .map(|session| {
                         scope.spawn(|| {
-                            let changed = session.change(&Deed::MkdirBelow.changes(&path)).unwrap();
+                            let made = session.change(&Deed::MkdirBelow.changes(&path)).unwrap();
+                            let changed = made.changed;
                             assert_eq!(changed.outcome, Outcome::Done);
                             let touched = changed.touched.as_slice().iter();
                             touched

@@ -5,6 +5,7 @@ use crate::trial::{
     at, bytes, code, digest, done, failed, likeness, no_temporaries, on_overlay, one, refused,
     stamp, surest,
 };
+use portcullis_client::change::{Count, TextEdit};
 use portcullis_client::{Changes, Session, change};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Deletion, Expect, Guarantee, Onto};
@@ -28,7 +29,10 @@ fn expecting(expect: Expect) -> Vec<Changes> {
     let mut write = change::write(at("file"), "new content\n");
     write.expect = expect;
     let mut edit = change::replace(at("file"), "o", "0");
-    edit.replacements[0].at = portcullis_client::change::At::All;
+    let TextEdit::Replace(replaced) = &mut edit.edits[0] else {
+        panic!("{edit:?}");
+    };
+    replaced.count = Count::All;
     edit.expect = expect;
     let mut rename = change::rename(at("file"), at("free"));
     rename.expect = expect;
@@ -75,6 +79,7 @@ fn row_80_what_is_as_expected_is_changed_and_the_new_version_returned() {
     let mut opened = arena.session();
     let session = &mut opened.session;
     let mut expect = Expect::Version(stamp(session, "file"));
+    session.read_file(at("file")).unwrap();
     for n in 0..4 {
         let content = format!("old content {n}\n");
         let mut write = change::write(at("file"), content.as_str());

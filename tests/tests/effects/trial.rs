@@ -26,7 +26,8 @@ pub fn one(item: impl Into<Item>) -> Changes {
 pub fn done(session: &mut Session, changes: &Changes) -> Changed {
     let changed = session
         .change(changes)
-        .unwrap_or_else(|error| panic!("{error}: {changes:?}"));
+        .unwrap_or_else(|error| panic!("{error}: {changes:?}"))
+        .changed;
     assert_eq!(changed.outcome, Outcome::Done, "{changed:?}");
     assert_eq!(changed.left, 0, "{changed:?}");
     changed

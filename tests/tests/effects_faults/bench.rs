@@ -121,7 +121,7 @@ impl Bench {
                 }
                 None => continue,
             };
-            let changed = session.change(&changes).unwrap();
+            let changed = session.change(&changes).unwrap().changed;
             assert_eq!(changed.outcome, Outcome::Done);
         }
         drop(session);

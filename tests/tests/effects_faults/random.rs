@@ -5,7 +5,7 @@
 
 use crate::bench::log;
 use crate::model::{Model, brief};
-use portcullis_client::change::{At, Replace};
+use portcullis_client::change::{Count, Replace, TextEdit};
 use portcullis_client::{Changes, Control, Error, ErrorCode, MintOrder, Session, ask, change};
 use portcullis_protocol::authority::Scope;
 use portcullis_protocol::control::{OverCause, Receipt, RunId};
@@ -183,11 +183,11 @@ impl<'a> Chooser<'a> {
                 // Found in whatever is not empty.
                 let (old, new) = ("\n", self.of(&["x\n", "y\n"]));
                 let mut edit = change::replace(self.file(), old, new);
-                edit.replacements = vec![Replace {
+                edit.edits = vec![TextEdit::Replace(Replace {
                     old: old.into(),
                     new: new.into(),
-                    at: At::All,
-                }];
+                    count: Count::All,
+                })];
                 edit.into()
             }
             7..=8 => {
@@ -315,9 +315,9 @@ fn once(
     let answer = session.change(changes);
     let code = answer.as_ref().map_err(Error::code);
     match code {
-        Ok(changed) => {
+        Ok(made) => {
             tally.done += 1;
-            told.push(changed.clone());
+            told.push(made.changed.clone());
         }
         Err(ErrorCode::Refused(_)) => tally.refused += 1,
         Err(ErrorCode::Failed(changed)) => {

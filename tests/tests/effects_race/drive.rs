@@ -50,7 +50,7 @@ impl Answer {
 
 pub(crate) fn make(session: &mut Session, changes: &Changes) -> Answer {
     match session.change(changes) {
-        Ok(changed) => Answer::Done(changed),
+        Ok(made) => Answer::Done(made.changed),
         Err(error) => ended(error),
     }
 }
@@ -166,6 +166,50 @@ pub(crate) const ON_FILE: &[Ask] = &[
         },
     },
 ];
+
+/// Sets whose changes follow each other on `file`, with `source` beside it.
+pub(crate) const COMPOSED: &[Ask] = &[
+    Ask {
+        verb: "swap",
+        build: |_| swap("file", "source"),
+    },
+    Ask {
+        verb: "swap-edit",
+        build: |n| swap("file", "source").with(edit("source", n)),
+    },
+    Ask {
+        verb: "again",
+        build: |n| {
+            Changes::new()
+                .with(change::delete(at("file")))
+                .with(change::create(at("file"), content(n)))
+        },
+    },
+    Ask {
+        verb: "move-edit",
+        build: |n| {
+            Changes::new()
+                .with(change::rename(at("file"), at("moved")))
+                .with(edit("moved", n))
+        },
+    },
+    Ask {
+        verb: "chain",
+        build: |n| {
+            Changes::new()
+                .with(onto("file", "source"))
+                .with(change::create(at("file"), content(n)))
+        },
+    },
+];
+
+/// Two names exchanged by way of a third.
+fn swap(one: &str, other: &str) -> Changes {
+    Changes::new()
+        .with(change::rename(at(one), at("third")))
+        .with(change::rename(at(other), at(one)))
+        .with(change::rename(at("third"), at(other)))
+}
 
 /// Requests that give `new` to something, and never to the cost of what has the name.
 pub(crate) const ON_NEW: &[Ask] = &[

@@ -3,8 +3,7 @@
 
 use crate::drive::at;
 use crate::scenario::{alone, is_full};
-use portcullis_client::protocol::session::Changed;
-use portcullis_client::{Changes, Session, change};
+use portcullis_client::{Changes, Made, Session, change};
 use portcullis_tests::{World, own};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
@@ -68,8 +67,12 @@ fn ready(world: &mut World) -> Session {
     session
 }
 
-fn number(ended: Result<Changed, portcullis_client::Error>) -> u64 {
-    ended.unwrap_or_else(|e| panic!("{e}")).receipt.number
+fn number(ended: Result<Made, portcullis_client::Error>) -> u64 {
+    ended
+        .unwrap_or_else(|e| panic!("{e}"))
+        .changed
+        .receipt
+        .number
 }
 
 /// None when the holder was done before it could be stopped.

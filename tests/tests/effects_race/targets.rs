@@ -1,8 +1,9 @@
 //! The object of a name is swapped between the look at it and the change of it.
 
-use crate::attack::{Exchange, Save, Way};
-use crate::drive::{ON_FILE, ON_NEW, ONTO};
+use crate::attack::{Attack, Exchange, Save, Way};
+use crate::drive::{COMPOSED, ON_FILE, ON_NEW, ONTO};
 use crate::scenario::{Place, Scenario, pace};
+use portcullis_tests::World;
 use portcullis_tests::naive::Style;
 
 /// `file`, `other` and `source`, each with a version of its own.
@@ -57,6 +58,41 @@ fn a_file_saved_by_others_loses_no_version() {
         fifos: &[],
     }
     .run();
+}
+
+#[test]
+fn changes_that_follow_each_other_lose_no_version_of_others() {
+    for (name, attacks) in [
+        ("composed, file <-> another file", exchanged as Attacks),
+        ("composed, file saved by others", saved),
+    ] {
+        Scenario {
+            name,
+            asks: COMPOSED,
+            share: 5,
+            furnish: files,
+            attacks,
+            pace: pace(4, 200),
+            wanted: &[("swap", "done"), ("again", "done"), ("move-edit", "done")],
+            codes: &["contended", "not_found"],
+            ..UNSET
+        }
+        .run();
+    }
+}
+
+type Attacks = fn(&mut World) -> Vec<Box<dyn Attack>>;
+
+fn exchanged(world: &mut World) -> Vec<Box<dyn Attack>> {
+    vec![Exchange::of(world.inside(), ["file", "other"])]
+}
+
+fn saved(world: &mut World) -> Vec<Box<dyn Attack>> {
+    let place = world.place.path();
+    vec![
+        Save::of(place, "inside/file", Way::Either),
+        Save::of(place, "inside/file", Way::Apart),
+    ]
 }
 
 #[test]

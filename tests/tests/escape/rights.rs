@@ -215,7 +215,9 @@ fn row_72_no_answer_brings_a_descriptor() {
                 | Reply::Pong(_)
                 | Reply::Planned(_)
                 | Reply::Changed(_)
-                | Reply::Uploaded(_) => break,
+                | Reply::Uploaded(_)
+                | Reply::Composed(_)
+                | Reply::Conflicted(_) => break,
                 Reply::Closing(closing) => panic!("{request:?}: {closing:?}"),
             }
         }

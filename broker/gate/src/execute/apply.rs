@@ -1,14 +1,16 @@
-//! The only code that changes files. A confirmed plan is made step by step; what is displaced stays
+//! The only code that changes files. A confirmed plan is made act by act; what is displaced stays
 //! under a temporary name until the whole set stands, so that a failure takes everything back.
 
 mod clean;
+mod new;
 mod place;
 mod undo;
 
 use crate::confirm::{Confirmed, weaker};
 use crate::errors::code_of;
 use crate::ledger::{Begun, Ledger};
-use crate::plan::{At, Diff, Outline, Plan, SharedDirectory, Step, Within};
+use crate::plan::{At, Bound, Diff, Matches, Outline, Plan, SharedDirectory, Within};
+use crate::refused::{Refused, Shown};
 use crate::resolve::look_again;
 use crate::session::Session;
 use crate::sys::open;
@@ -53,11 +55,9 @@ impl Name {
     }
 }
 
-/// A step that was made: what takes it back, and what cleans up after it.
+/// An act that was made: what takes it back, and what cleans up after it.
 #[derive(Debug)]
 pub(super) enum Made {
-    /// Nothing had to be made.
-    Nothing,
     /// A directory.
     Directory { at: Name, id: ObjectId },
     /// A file or link that had no name before.
@@ -66,12 +66,13 @@ pub(super) enum Made {
         id: ObjectId,
         temporary: Temporary,
     },
-    /// A file in the place of another, which has the temporary name.
+    /// Something new in the place of an object, which has the temporary name.
     Exchanged {
         at: Name,
         temporary: Temporary,
-        placed: ObjectId,
+        placed: Placed,
         displaced: ObjectId,
+        deletion: Deletion,
     },
     /// An object that has the temporary name instead of its own.
     Claimed {
@@ -82,19 +83,20 @@ pub(super) enum Made {
     },
     /// An object under another name.
     Renamed { from: Name, to: Name, id: ObjectId },
-    /// An object under the name of another, which has the temporary name.
-    Traded {
-        from: Name,
-        to: Name,
-        temporary: Temporary,
-        id: ObjectId,
-        displaced: ObjectId,
-    },
+    /// Two objects, each under the name of the other; `id` came to `to`.
+    Swapped { from: Name, to: Name, id: ObjectId },
     /// Permission bits.
     Moded { object: OwnedFd, before: u16 },
 }
 
-/// Why a step was not made.
+/// Something new, and how it is removed where it has to be taken back.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Placed {
+    pub(super) id: ObjectId,
+    pub(super) deletion: Deletion,
+}
+
+/// Why an act was not made.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Failure {
     pub(super) code: Code,
@@ -102,7 +104,7 @@ pub(super) struct Failure {
     pub(super) trace: Trace,
 }
 
-/// What a failed step left behind.
+/// What a failed act left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trace {
     /// Nothing.
@@ -144,14 +146,22 @@ impl Failure {
 pub(crate) struct Ended {
     pub(crate) finish: Finish,
     pub(crate) diff: Diff,
+    pub(crate) matches: Matches,
+    /// What the object in the way has become.
+    pub(crate) shown: Option<Box<Shown>>,
 }
 
 impl Ended {
     /// An effect that was begun and not made: it tells what is there now, under its locks.
-    pub(crate) fn unmade(session: &Session, outline: &Outline, refusal: Refusal) -> Self {
+    pub(crate) fn unmade(session: &Session, outline: &Outline, refused: Refused) -> Self {
+        let Refused { refusal, shown } = refused;
         let now = |touched: &Touched| at_rest(session, touched);
         let touched = outline.touched.iter().map(now).collect();
-        Self::new(Outcome::Failed, Guarantee::Exact, touched, Diff::default()).because(refusal)
+        let ended = Self::new(Outcome::Failed, Guarantee::Exact, touched, Diff::default());
+        Self {
+            shown,
+            ..ended.because(refusal)
+        }
     }
 
     fn new(outcome: Outcome, guarantee: Guarantee, touched: Vec<Touched>, diff: Diff) -> Self {
@@ -168,7 +178,12 @@ impl Ended {
             left: 0,
             diff_cut: diff.cut(),
         };
-        Self { finish, diff }
+        Self {
+            finish,
+            diff,
+            matches: Matches::default(),
+            shown: None,
+        }
     }
 
     fn because(mut self, refusal: Refusal) -> Self {
@@ -181,6 +196,11 @@ impl Ended {
         self
     }
 
+    fn matching(mut self, matches: Matches) -> Self {
+        self.matches = matches;
+        self
+    }
+
     /// Whether nothing was changed because something moved, so that a new plan may do.
     pub(crate) fn is_contended(&self) -> bool {
         self.finish.outcome == Outcome::Failed
@@ -189,6 +209,14 @@ impl Ended {
                 .refusal
                 .as_ref()
                 .is_some_and(|refusal| refusal.code == Code::Contended)
+    }
+}
+
+/// A failure that left something behind.
+const fn traced(failure: Failure) -> Failure {
+    Failure {
+        trace: Trace::Some,
+        ..failure
     }
 }
 
@@ -227,14 +255,21 @@ pub(crate) fn apply(
     confirmed: Confirmed,
 ) -> Ended {
     let (plan, guarantee) = confirmed.into_parts();
-    let mut made = Vec::with_capacity(plan.steps.len());
-    let mut touched = Vec::new();
-    for step in &plan.steps {
-        match place::make(session, step, &mut touched) {
+    let mut made = Vec::with_capacity(plan.acts.len());
+    let mut after = plan.names.iter().map(|name| name.touched.after).collect();
+    for act in &plan.acts {
+        match place::make(session, &plan, act, &mut after) {
             Ok(done) => made.push(done),
             Err(failure) => return fail(plan, made, failure, guarantee),
         }
     }
+    let names = plan.names.iter().zip(after);
+    let touched: Vec<Touched> = names
+        .map(|(name, after)| Touched {
+            after,
+            ..name.touched.clone()
+        })
+        .collect();
     let unlockable = made.iter().any(clean::is_long);
     if unlockable {
         // What is left to do happens where no name leads, and may take long.
@@ -248,18 +283,21 @@ pub(crate) fn apply(
             .because(refusal)
             .leaving(left.names);
     }
-    Ended::new(Outcome::Done, guarantee, touched, plan.diff).leaving(left.names)
+    let origins = plan.names.iter().map(|name| &name.origin);
+    session.memory.changed(touched.iter().zip(origins));
+    Ended::new(Outcome::Done, guarantee, touched, plan.diff)
+        .leaving(left.names)
+        .matching(plan.matches)
 }
 
-/// Takes everything back, last step first.
+/// Takes everything back, last act first.
 fn fail(plan: Plan, made: Vec<Made>, failure: Failure, guarantee: Guarantee) -> Ended {
-    let which = plan.steps.get(made.len()).map(|step| &step.act);
+    let about = plan.acts.get(made.len()).map(|act| act.about());
     let mut refusal = Refusal::new(failure.code);
-    if let Some(act) = which {
-        refusal = refusal.of(act.verb());
-        if let Some(at) = act.places().next() {
-            refusal = refusal.on(at.path.as_bytes());
-        }
+    if let Some(name) = about.and_then(|n| plan.names.get(n)) {
+        refusal = refusal
+            .of(name.touched.verb)
+            .on(name.touched.path.as_bytes());
     }
     if let Some(note) = failure.note {
         refusal = refusal.noting(note);
@@ -270,31 +308,27 @@ fn fail(plan: Plan, made: Vec<Made>, failure: Failure, guarantee: Guarantee) -> 
         let touched = plan.touched().map(unchanged).collect();
         return Ended::new(Outcome::Failed, guarantee, touched, plan.diff).because(refusal);
     }
-    let touched = plan.steps.iter().flat_map(seen).collect();
+    let touched = plan.names.iter().map(seen).collect();
     let guarantee = weaker(guarantee, Guarantee::Detected);
     Ended::new(Outcome::Uncertain, guarantee, touched, plan.diff)
         .because(refusal)
         .leaving(left)
 }
 
-/// What is at the names of a step now, as far as a look without reading tells.
-fn seen(step: &Step) -> Vec<Touched> {
-    let look = |at: &At, touched: &Touched| {
-        let now = match &at.within {
-            Within::Held(directory) => match open::observe_name(directory.fd.as_fd(), at.name()) {
-                Ok(now) => known(&now, touched),
-                Err(Errno::NOENT) => PathState::Absent,
-                Err(_) => PathState::Unknown,
-            },
-            Within::Made(_) => PathState::Unknown,
-        };
-        Touched {
-            after: now,
-            ..touched.clone()
-        }
+/// What is at a name now, as far as a look without reading tells.
+fn seen(name: &Bound) -> Touched {
+    let now = match &name.at.within {
+        Within::Held(directory) => match open::observe_name(directory.fd.as_fd(), name.at.name()) {
+            Ok(now) => known(&now, &name.touched),
+            Err(Errno::NOENT) => PathState::Absent,
+            Err(_) => PathState::Unknown,
+        },
+        Within::Made(_) => PathState::Unknown,
     };
-    let places = step.act.places().zip(&step.touched);
-    places.map(|(at, touched)| look(at, touched)).collect()
+    Touched {
+        after: now,
+        ..name.touched.clone()
+    }
 }
 
 /// An object at a name; with its digest when it is one that was planned with.

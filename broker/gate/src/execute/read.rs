@@ -3,22 +3,26 @@
 mod span;
 
 use crate::bind::Bound;
+use crate::memory::{Memory, Part};
 use crate::outlet::{Gone, Outlet};
 use crate::sys::{file, open};
-use portcullis_protocol::limits::SCAN_BYTES_MAX;
+use portcullis_protocol::limits::{EDIT_BYTES_MAX, SCAN_BYTES_MAX};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
     Completeness, CutReason, Done, More, Range, Read, ReadEnd, ReadPart, ReadTail, Reply, Rest,
     Selector, Statistics, Steadiness, Survey, TextSurvey,
 };
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::Binding;
+use portcullis_protocol::view::{Binding, Digest};
 use portcullis_transport::Buffer;
 use rustix::io::Errno;
 use span::{Broken, Span, first_of_tail, fit, span, whole};
 
 /// Reads of at most this many bytes are answered at once; longer ones are streams.
 const SHORT_BYTES: u64 = 1024 * 1024;
+/// Files of at most this many bytes that were read in parts are read once more for their digest,
+/// so that one that is only touched afterwards is known again.
+const COMPLETED_BYTES_MAX: u64 = SHORT_BYTES;
 
 /// Whether reading this part of this file takes a bounded handful of system calls.
 pub(crate) fn is_short(bound: &Bound, ask: &Read) -> bool {
@@ -34,16 +38,22 @@ pub(crate) fn is_short(bound: &Bound, ask: &Read) -> bool {
 }
 
 /// Answers a read of one file that is bound.
-pub(crate) fn read_bound(ask: &Read, bound: Bound, outlet: &mut Outlet) -> Result<(), Gone> {
+pub(crate) fn read_bound(
+    memory: &Memory,
+    ask: &Read,
+    bound: Bound,
+    outlet: &mut Outlet,
+) -> Result<(), Gone> {
     let mut bound = Some(bound);
     // The one selector of the request is what was bound; there is no second to ask for.
     let reach = |_: &Selector| bound.take().ok_or_else(|| Refusal::new(Code::Malformed));
-    read(ask, reach, outlet)
+    read(memory, ask, reach, outlet)
 }
 
 /// Answers a read: each file's parts in order, then the next file's. `reach` binds a selector; it
 /// is called for one file at a time, so one descriptor is open at once.
 pub(crate) fn read(
+    memory: &Memory,
     ask: &Read,
     reach: impl FnMut(&Selector) -> Result<Bound, Refusal>,
     outlet: &mut Outlet,
@@ -56,13 +66,13 @@ pub(crate) fn read(
         );
     }
     let mut room = outlet.take_room();
-    let answered = files(ask, reach, &mut room, outlet);
+    let answered = files((memory, ask), reach, &mut room, outlet);
     outlet.keep_room(room);
     answered
 }
 
 fn files(
-    ask: &Read,
+    (memory, ask): (&Memory, &Read),
     mut reach: impl FnMut(&Selector) -> Result<Bound, Refusal>,
     room: &mut Buffer,
     outlet: &mut Outlet,
@@ -79,6 +89,7 @@ fn files(
             more,
             head: None,
             outlet: &mut *outlet,
+            memory,
         };
         let written = selector.path.as_slice();
         let outcome = match reach(selector) {
@@ -145,6 +156,7 @@ struct Parts<'a> {
     more: More,
     head: Option<Binding>,
     outlet: &'a mut Outlet,
+    memory: &'a Memory,
 }
 
 impl Parts<'_> {
@@ -232,6 +244,7 @@ fn send_span(
     // that a writer faster than the reader cannot keep it going.
     let until = span.end.min(bound.observation().stamp.size);
     let mut at = span.start;
+    let mut hasher = hasher(bound, (at, until), &surveyed, parts.memory);
     loop {
         if parts.outlet.is_cancelled() {
             return Err(Broken::Cancelled);
@@ -240,6 +253,9 @@ fn send_span(
         let wanted = piece.len();
         let n = file::read_at(bound.object(), piece, at).map_err(Broken::Errno)?;
         let next = at.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
+        if let Some(hasher) = &mut hasher {
+            hasher.update(piece.get(..n).unwrap_or_default());
+        }
         if n == wanted && next < until {
             parts.send(at, room, n, None).map_err(|Gone| Broken::Gone)?;
             at = next;
@@ -249,6 +265,15 @@ fn send_span(
             .map_err(Broken::Errno)?
             .stamp;
         let steady = after == bound.observation().stamp;
+        if steady && parts.memory.keeps() {
+            let hashed = hasher.map(|hasher| *hasher.finalize().as_bytes());
+            remember(
+                bound,
+                span.start..next,
+                surveyed.digest.or(hashed),
+                parts.memory,
+            );
+        }
         let rest = match span.rest {
             Rest::CutAtScanLimit => Rest::CutAtScanLimit,
             Rest::End | Rest::More if next < after.size => Rest::More,
@@ -270,6 +295,41 @@ fn send_span(
             .send(at, room, n, Some(ReadTail::Read(end)))
             .map_err(|Gone| Broken::Gone);
     }
+}
+
+/// What works out the digest of a file while it is sent whole, for the session's memory.
+fn hasher(
+    bound: &Bound,
+    (start, until): (u64, u64),
+    surveyed: &Surveyed,
+    memory: &Memory,
+) -> Option<blake3::Hasher> {
+    let size = bound.observation().stamp.size;
+    let whole = start == 0 && until == size && size <= EDIT_BYTES_MAX;
+    (memory.keeps() && whole && surveyed.digest.is_none()).then(blake3::Hasher::new)
+}
+
+/// Remembers bytes of a file that stood still, before the last of them are sent: the worker may
+/// ask for a change as soon as it has them.
+fn remember(bound: &Bound, bytes: std::ops::Range<u64>, digest: Option<[u8; 32]>, memory: &Memory) {
+    let mut part = Part {
+        stamp: bound.observation().stamp,
+        bytes,
+        digest: digest.map(Digest),
+    };
+    if part.stamp.size <= COMPLETED_BYTES_MAX && memory.completes(&part) {
+        part.digest = digest_of(bound);
+    }
+    memory.shown((bound.root(), bound.path()), part);
+}
+
+/// The digest of a small file that was sent in parts; none if it is not what it was.
+fn digest_of(bound: &Bound) -> Option<Digest> {
+    let stamp = bound.observation().stamp;
+    let mut bytes = vec![0; usize::try_from(stamp.size).ok()? + 1];
+    let n = file::read_at(bound.object(), &mut bytes, 0).ok()?;
+    let after = open::observation(bound.object()).ok()?.stamp;
+    (after == stamp).then(|| Digest(*blake3::hash(bytes.get(..n).unwrap_or_default()).as_bytes()))
 }
 
 fn refusal(errno: Errno, written: &[u8]) -> Refusal {

@@ -1,13 +1,15 @@
-//! One step of a plan: what will be done to which names.
+//! What a plan consists of: the names that change, and the acts that change them.
 
 use super::{Content, SharedDirectory};
+use crate::memory::Origin;
 use crate::resolve::Held;
 use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::ledger::{self, Temporary};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Deletion, Touched};
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{Kind, ObjectId, RootIndex};
+use portcullis_protocol::view::{Kind, PathState, RootIndex};
+use std::rc::Rc;
 
 /// The directory a name is in.
 #[derive(Debug, Clone)]
@@ -19,7 +21,7 @@ pub(crate) enum Within {
 }
 
 impl Within {
-    /// The nearest directory that exists when the plan is made.
+    /// The nearest directory that exists when the plan is made and is not replaced by it.
     pub(crate) fn nearest(&self) -> &SharedDirectory {
         match self {
             Self::Held(directory) | Self::Made(directory) => directory,
@@ -40,190 +42,155 @@ impl At {
     pub(crate) fn name(&self) -> &[u8] {
         self.path.last().unwrap_or_default()
     }
-}
 
-/// What is done.
-#[derive(Debug)]
-pub(crate) enum Act {
-    /// A directory is made.
-    Mkdir { at: At },
-    /// A directory that was to be made is there already.
-    Keep { at: At, held: Held },
-    /// A file is made.
-    Create {
-        at: At,
-        content: Content,
-        temporary: Temporary,
-    },
-    /// A file's content is replaced by exchanging the file, for a write or an edit.
-    Replace {
-        verb: Verb,
-        at: At,
-        held: Held,
-        content: Content,
-        temporary: Temporary,
-    },
-    /// An object is removed.
-    Delete {
-        at: At,
-        held: Held,
-        temporary: Temporary,
-        deletion: Deletion,
-    },
-    /// An object gets another name.
-    Move {
-        from: At,
-        held: Held,
-        to: At,
-        onto: Option<Held>,
-        temporary: Temporary,
-    },
-    /// Permission bits are set.
-    Chmod { at: At, held: Held, mode: u16 },
-    /// A symbolic link is made.
-    Link {
-        at: At,
-        text: Vec<u8>,
-        temporary: Temporary,
-    },
-}
-
-impl Act {
-    /// The verb it needs.
-    pub(crate) fn verb(&self) -> Verb {
-        match self {
-            Self::Mkdir { .. } | Self::Keep { .. } => Verb::Mkdir,
-            Self::Create { .. } => Verb::Write,
-            Self::Replace { verb, .. } => *verb,
-            Self::Delete { deletion, .. } => match deletion {
-                Deletion::File | Deletion::Directory => Verb::Delete,
-                Deletion::Tree => Verb::DeleteTree,
-            },
-            Self::Move { .. } => Verb::Move,
-            Self::Chmod { .. } => Verb::Chmod,
-            Self::Link { .. } => Verb::Link,
-        }
-    }
-
-    /// Every name it touches; of a move, where it was comes first.
-    pub(crate) fn places(&self) -> impl Iterator<Item = &At> {
-        let (first, second) = match self {
-            Self::Mkdir { at }
-            | Self::Keep { at, .. }
-            | Self::Create { at, .. }
-            | Self::Replace { at, .. }
-            | Self::Delete { at, .. }
-            | Self::Chmod { at, .. }
-            | Self::Link { at, .. } => (at, None),
-            Self::Move { from, to, .. } => (from, Some(to)),
-        };
-        std::iter::once(first).chain(second)
-    }
-
-    /// Every object it touches that exists, with its name.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = (ObjectId, &At)> {
-        let (first, second) = match self {
-            Self::Mkdir { .. } | Self::Create { .. } | Self::Link { .. } | Self::Keep { .. } => {
-                (None, None)
-            }
-            Self::Replace { at, held, .. }
-            | Self::Delete { at, held, .. }
-            | Self::Chmod { at, held, .. } => (Some((held, at)), None),
-            Self::Move {
-                from,
-                held,
-                to,
-                onto,
-                ..
-            } => (Some((held, from)), onto.as_ref().map(|onto| (onto, to))),
-        };
-        first
-            .into_iter()
-            .chain(second)
-            .map(|(held, at)| (held.observation.stamp.object(), at))
-    }
-
-    /// What is expected at each of its names when it is done, in the order of [`Self::places`].
-    pub(crate) fn expected(&self) -> impl Iterator<Item = Option<&Held>> {
-        let (first, second) = match self {
-            Self::Mkdir { .. } | Self::Create { .. } | Self::Link { .. } => (None, None),
-            Self::Keep { held, .. }
-            | Self::Replace { held, .. }
-            | Self::Delete { held, .. }
-            | Self::Chmod { held, .. } => (Some(held), None),
-            Self::Move { held, onto, .. } => (Some(held), Some(onto.as_ref())),
-        };
-        std::iter::once(first).chain(second)
-    }
-
-    /// Whether a directory that exists goes from its name.
-    pub(crate) fn takes_a_directory(&self) -> bool {
-        match self {
-            Self::Move { held, .. } => held.observation.kind == Kind::Directory,
-            Self::Delete { deletion, .. } => match deletion {
-                Deletion::Tree | Deletion::Directory => true,
-                Deletion::File => false,
-            },
-            Self::Mkdir { .. }
-            | Self::Keep { .. }
-            | Self::Create { .. }
-            | Self::Replace { .. }
-            | Self::Chmod { .. }
-            | Self::Link { .. } => false,
-        }
-    }
-
-    const fn temporary(&self) -> Option<Temporary> {
-        match self {
-            Self::Create { temporary, .. }
-            | Self::Replace { temporary, .. }
-            | Self::Delete { temporary, .. }
-            | Self::Move { temporary, .. }
-            | Self::Link { temporary, .. } => Some(*temporary),
-            Self::Mkdir { .. } | Self::Keep { .. } | Self::Chmod { .. } => None,
-        }
-    }
-}
-
-/// An act, with what it means for each name.
-#[derive(Debug)]
-pub(crate) struct Step {
-    pub(crate) act: Act,
-    /// One for each of [`Act::places`], in order.
-    pub(crate) touched: Vec<Touched>,
-}
-
-impl Step {
-    /// What the ledger is told of it.
-    pub(super) fn announced(&self) -> impl Iterator<Item = ledger::Step> {
-        let deletion = match &self.act {
-            Act::Delete { deletion, .. } => Some(*deletion),
-            Act::Mkdir { .. }
-            | Act::Keep { .. }
-            | Act::Create { .. }
-            | Act::Replace { .. }
-            | Act::Move { .. }
-            | Act::Chmod { .. }
-            | Act::Link { .. } => None,
-        };
-        // Of a move only the old place has a temporary.
-        let temporaries = std::iter::once(self.act.temporary()).chain(std::iter::repeat(None));
-        self.act.places().zip(&self.touched).zip(temporaries).map(
-            move |((at, touched), temporary)| ledger::Step {
-                parent: at.within.nearest().id,
-                name: Bytes::cut(at.lock_name()),
-                touched: touched.clone(),
-                temporary,
-                deletion,
-            },
-        )
-    }
-}
-
-impl At {
     /// The name in the nearest directory that exists, which is what is locked.
     fn lock_name(&self) -> &[u8] {
         let above = self.within.nearest().path.names().count();
         self.path.names().nth(above).unwrap_or_default()
+    }
+}
+
+/// What becomes of the object that a name has before the plan is made.
+#[derive(Debug, Clone)]
+pub(crate) enum Fate {
+    /// It keeps the name, or nothing has it.
+    Stays,
+    /// It gets another name.
+    Moves(RelPath),
+    /// It is removed. Its content may not have been written by anybody since it was looked at, as
+    /// far as can be known: something new was worked out from it.
+    Replaced(Deletion),
+    /// It is removed.
+    Deleted(Deletion),
+}
+
+impl Fate {
+    /// How it is removed, if it is.
+    pub(crate) const fn removal(&self) -> Option<Deletion> {
+        match self {
+            Self::Replaced(deletion) | Self::Deleted(deletion) => Some(*deletion),
+            Self::Stays | Self::Moves(_) => None,
+        }
+    }
+}
+
+/// One name that a plan concerns, with all that is known of it before anything is done.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub(crate) at: At,
+    /// The object that has the name; it must be this one still, or still none.
+    pub(crate) held: Option<Rc<Held>>,
+    pub(crate) fate: Fate,
+    /// What is there before and after the whole plan.
+    pub(crate) touched: Touched,
+    /// What it is made from, as far as a session's memory of it goes.
+    pub(crate) origin: Origin,
+}
+
+impl Bound {
+    /// Whether nobody else may work in the tree: a directory that exists goes from its name; or the
+    /// name came to be what it is by a verb that can do that, which is all that the ledger is told.
+    pub(super) fn needs_the_tree(&self) -> bool {
+        let is_directory = |state: &PathState| match state {
+            PathState::Present(present) => present.kind == Kind::Directory,
+            PathState::Absent | PathState::Unknown => false,
+        };
+        let before = is_directory(&self.touched.before);
+        match (self.touched.verb, &self.fate) {
+            (Verb::DeleteTree, _) => true,
+            (Verb::Move, _) if before || is_directory(&self.touched.after) => true,
+            (_, Fate::Moves(_) | Fate::Replaced(_) | Fate::Deleted(_)) => before,
+            (_, Fate::Stays) => false,
+        }
+    }
+
+    /// What the ledger is told of it.
+    pub(super) fn announced(&self, temporary: Option<Temporary>) -> ledger::Step {
+        ledger::Step {
+            parent: self.at.within.nearest().id,
+            name: Bytes::cut(self.at.lock_name()),
+            touched: self.touched.clone(),
+            temporary,
+            deletion: self.fate.removal(),
+        }
+    }
+}
+
+/// Which of the names of a plan, by number.
+pub(crate) type Which = usize;
+
+/// Something that did not exist before.
+#[derive(Debug)]
+pub(crate) enum New {
+    File(Content),
+    /// A directory, with these permission bits instead of its first ones.
+    Directory(Option<u16>),
+    Link(Vec<u8>),
+}
+
+/// What is done, in order. Objects are called by the name they have before the plan is made. Where
+/// something comes to a name or goes from it by way of a temporary, that is beside the name.
+#[derive(Debug)]
+pub(crate) enum Act {
+    /// Something new gets a name that is free.
+    Make {
+        at: Which,
+        new: New,
+        temporary: Temporary,
+    },
+    /// Something new takes the place of the object of `gone`, which is at `at`.
+    Replace {
+        at: Which,
+        gone: Which,
+        new: New,
+        temporary: Temporary,
+    },
+    /// The object of `gone`, which is at `at`, is removed.
+    Claim {
+        at: Which,
+        gone: Which,
+        temporary: Temporary,
+    },
+    /// An object gets another name, which is free.
+    Rename { from: Which, to: Which },
+    /// Two objects exchange their names.
+    Swap { one: Stands, other: Stands },
+    /// Permission bits are set, of an object that has its first name.
+    Chmod { at: Which, mode: u16 },
+}
+
+/// An object at a name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stands {
+    pub(crate) at: Which,
+    /// The name it has before the plan is made.
+    pub(crate) object: Which,
+}
+
+impl Act {
+    /// The name to speak of when it cannot be done.
+    pub(crate) const fn about(&self) -> Which {
+        match self {
+            Self::Make { at, .. } | Self::Chmod { at, .. } => *at,
+            Self::Replace { gone, .. } | Self::Claim { gone, .. } => *gone,
+            Self::Rename { from, .. } => *from,
+            Self::Swap { one, .. } => one.object,
+        }
+    }
+
+    /// The temporary it uses, and beside which name.
+    pub(crate) const fn temporary(&self) -> Option<(Which, Temporary)> {
+        match self {
+            Self::Make {
+                new: New::Directory(_),
+                ..
+            }
+            | Self::Rename { .. }
+            | Self::Swap { .. }
+            | Self::Chmod { .. } => None,
+            Self::Make { at, temporary, .. }
+            | Self::Replace { at, temporary, .. }
+            | Self::Claim { at, temporary, .. } => Some((*at, *temporary)),
+        }
     }
 }

@@ -1,98 +1,22 @@
-//! What a change may meet, and the small parts of a step.
+//! What a change may meet, and the small parts of a plan.
 
-use super::act::{Act, At, Step};
-use super::content::{self, Content};
 use super::target::Asked;
-use crate::resolve::{Held, Missing};
+use crate::resolve::Held;
 use portcullis_protocol::ledger::Temporary;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Deletion, Expect, Parents, Touched};
-use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{Digest, Kind, PathState, Present};
+use portcullis_protocol::session::Deletion;
+use portcullis_protocol::view::{Kind, PathState, Present};
 
 /// Permission bits of a new directory.
-const NEW_DIRECTORY: u16 = 0o755;
+pub(super) const NEW_DIRECTORY: u16 = 0o755;
 /// Permission bits a worker may set.
 pub(super) const MODE_MAX: u16 = 0o777;
-
-pub(super) const fn missing(parents: Parents) -> Missing {
-    match parents {
-        Parents::Exist => Missing::Last,
-        Parents::Make => Missing::Parents,
-    }
-}
 
 /// The permission bits of what is at a name; none where nothing is known to be.
 pub(super) const fn mode_of(state: &PathState) -> u16 {
     match state {
         PathState::Present(present) => present.mode,
         PathState::Absent | PathState::Unknown => 0,
-    }
-}
-
-pub(super) fn touched(verb: Verb, at: &At, before: PathState, after: PathState) -> Touched {
-    Touched {
-        verb,
-        root: at.root,
-        path: at.path.clone(),
-        before,
-        after,
-    }
-}
-
-pub(super) fn made_directory(at: At) -> Step {
-    let after = PathState::Present(Present {
-        kind: Kind::Directory,
-        mode: NEW_DIRECTORY,
-        size: 0,
-        digest: None,
-        stamp: None,
-    });
-    let touched = vec![touched(Verb::Mkdir, &at, PathState::Absent, after)];
-    let act = Act::Mkdir { at };
-    Step { act, touched }
-}
-
-/// The step that puts new content under a name.
-pub(super) fn filled(
-    verb: Verb,
-    at: At,
-    held: Option<Held>,
-    content: Content,
-    before: PathState,
-) -> Step {
-    let touched = vec![touched(
-        verb,
-        &at,
-        before,
-        PathState::Present(content.present),
-    )];
-    let temporary = random();
-    let act = match held {
-        Some(held) => Act::Replace {
-            verb,
-            at,
-            held,
-            content,
-            temporary,
-        },
-        None => Act::Create {
-            at,
-            content,
-            temporary,
-        },
-    };
-    Step { act, touched }
-}
-
-/// A file that is not made yet.
-pub(super) fn unmade(size: u64, mode: Option<u16>, digest: Digest) -> Present {
-    Present {
-        kind: Kind::File,
-        mode: mode.unwrap_or(content::NEW_FILE),
-        size,
-        digest: Some(digest),
-        stamp: None,
     }
 }
 
@@ -128,22 +52,31 @@ pub(super) fn check_single(asked: Asked<'_>, held: &Held) -> Result<(), Refusal>
     Ok(())
 }
 
-pub(super) fn check_replaceable(asked: Asked<'_>, held: &Held) -> Result<(), Refusal> {
-    match held.observation.kind {
-        Kind::File => check_single(asked, held),
+/// Whether new content can take the place of what is there, which is `held` where it is of the
+/// file system.
+pub(super) fn check_replaceable(
+    asked: Asked<'_>,
+    kind: Kind,
+    held: Option<&Held>,
+) -> Result<(), Refusal> {
+    match kind {
+        Kind::File => held.map_or(Ok(()), |held| check_single(asked, held)),
         Kind::Directory => Err(asked.refuse(Code::IsADirectory)),
-        Kind::Link => Err(asked
-            .refuse(Code::Exists)
-            .noting("it is a symbolic link")
-            .finding(held.observation.stamp)),
+        Kind::Link => {
+            let refusal = asked.refuse(Code::Exists).noting("it is a symbolic link");
+            Err(match held {
+                Some(held) => refusal.finding(held.observation.stamp),
+                None => refusal,
+            })
+        }
         Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
             Err(asked.refuse(Code::NotRegular))
         }
     }
 }
 
-pub(super) fn check_movable(asked: Asked<'_>, held: &Held) -> Result<(), Refusal> {
-    match held.observation.kind {
+pub(super) fn check_movable(asked: Asked<'_>, kind: Kind) -> Result<(), Refusal> {
+    match kind {
         Kind::File | Kind::Directory | Kind::Link => Ok(()),
         Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
             Err(asked.refuse(Code::NotRegular))
@@ -151,12 +84,8 @@ pub(super) fn check_movable(asked: Asked<'_>, held: &Held) -> Result<(), Refusal
     }
 }
 
-pub(super) fn check_deletable(
-    asked: Asked<'_>,
-    what: Deletion,
-    held: &Held,
-) -> Result<(), Refusal> {
-    match (what, held.observation.kind) {
+pub(super) fn check_deletable(asked: Asked<'_>, what: Deletion, kind: Kind) -> Result<(), Refusal> {
+    match (what, kind) {
         (Deletion::File, Kind::File | Kind::Link)
         | (Deletion::Directory | Deletion::Tree, Kind::Directory) => Ok(()),
         (Deletion::File, Kind::Directory) => Err(asked.refuse(Code::IsADirectory)),
@@ -167,29 +96,5 @@ pub(super) fn check_deletable(
             Deletion::File | Deletion::Directory | Deletion::Tree,
             Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown,
         ) => Err(asked.refuse(Code::NotRegular)),
-    }
-}
-
-/// Compares what the worker believes with what is there. Nothing is changed by then.
-pub(super) fn check_expected(
-    asked: Asked<'_>,
-    expect: Expect,
-    object: Option<&Held>,
-    digest: impl FnOnce() -> Result<Option<Digest>, Refusal>,
-) -> Result<(), Refusal> {
-    let conflict = |code: Code| match object {
-        Some(held) => asked.refuse(code).finding(held.observation.stamp),
-        None => asked.refuse(code),
-    };
-    match (expect, object) {
-        (Expect::Any, _) | (Expect::Absent, None) => Ok(()),
-        (Expect::Absent, Some(_)) => Err(conflict(Code::Exists)),
-        (Expect::Version(_) | Expect::Content(_), None) => Err(conflict(Code::Conflict)),
-        (Expect::Version(stamp), Some(held)) if stamp == held.observation.stamp => Ok(()),
-        (Expect::Version(_), Some(_)) => Err(conflict(Code::Conflict)),
-        (Expect::Content(wanted), Some(_)) => match digest()? {
-            Some(is) if is == wanted => Ok(()),
-            Some(_) | None => Err(conflict(Code::Conflict)),
-        },
     }
 }

@@ -1,6 +1,7 @@
 //! New content: written into a file without a name, in the directory where it is to have one.
 
 use super::SharedDirectory;
+use super::act::Within;
 use crate::resolve::Held;
 use crate::sys::directory::{self, Fetch};
 use crate::sys::open::Purpose;
@@ -35,11 +36,20 @@ pub(crate) enum Staged {
 
 /// Content whose directory is still to be made.
 #[derive(Debug)]
-pub(crate) enum Later {
-    /// These bytes, with these permission bits.
-    Bytes(Vec<u8>, Option<u16>),
-    /// Of an upload, to be copied, with these permission bits.
-    Upload(Rc<OwnedFd>, Option<u16>),
+pub(crate) struct Later {
+    pub(crate) source: Source,
+    /// Permission bits, if some were said.
+    pub(crate) mode: Option<u16>,
+    /// What the file is to look like in all but content.
+    pub(crate) like: Option<Rc<Held>>,
+}
+
+/// Where its bytes are.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    Bytes(Rc<[u8]>),
+    /// To be copied.
+    File(Rc<OwnedFd>),
 }
 
 /// The blake3 of bytes.
@@ -195,52 +205,92 @@ fn names(list: &[u8]) -> impl Iterator<Item = &CStr> {
 
 /// Reads a whole file of at most `max` bytes; none when it is larger.
 pub(crate) fn whole(held: &Held, max: u64) -> Result<Option<Vec<u8>>, Errno> {
-    let size = held.observation.stamp.size;
+    read_all(held.fd(), held.observation.stamp.size, max)
+}
+
+/// The bytes of new content of at most `max` bytes; none when it is larger.
+pub(crate) fn read(content: &Content, max: u64) -> Result<Option<Vec<u8>>, Errno> {
+    let file = match &content.staged {
+        Staged::File(file) => file,
+        Staged::Later(later) => match &later.source {
+            Source::Bytes(bytes) => return Ok(Some(bytes.to_vec())),
+            Source::File(file) => file,
+        },
+    };
+    read_all(file.as_fd(), content.present.size, max)
+}
+
+fn read_all(file: BorrowedFd<'_>, size: u64, max: u64) -> Result<Option<Vec<u8>>, Errno> {
     if size > max {
         return Ok(None);
     }
     // One more than it had, so that growth is seen; what changed is met again by `confirm`.
     let mut bytes = vec![0; usize::try_from(size).map_err(|_| Errno::FBIG)? + 1];
-    let n = file::read_at(held.fd(), &mut bytes, 0)?;
+    let n = file::read_at(file, &mut bytes, 0)?;
     bytes.truncate(n);
     Ok(Some(bytes))
 }
 
-/// What an object holds, when it is little and can be read.
-#[derive(Debug)]
-pub(crate) enum Old {
-    /// There is no object.
-    Nothing,
-    /// A file's bytes.
-    Bytes(Vec<u8>),
-    /// A link's text.
-    Link(Vec<u8>),
-    /// Anything else.
-    Other,
+/// New content once more, for another directory, with other permission bits or another likeness.
+/// What it was staged in stays as it is: it may be an upload, whose plan may be made again.
+pub(crate) fn again(
+    content: &Content,
+    within: &Within,
+    (mode, like): (Option<u16>, Option<&Rc<Held>>),
+) -> Result<Content, Unstaged> {
+    let source = match &content.staged {
+        Staged::File(file) => Source::File(Rc::clone(file)),
+        Staged::Later(later) => later.source.clone(),
+    };
+    let digest = content.present.digest.unwrap_or(Digest([0; 32]));
+    match within {
+        Within::Held(directory) => {
+            let like = like.map(Rc::as_ref);
+            let (file, present) = match &source {
+                Source::Bytes(bytes) => stage(directory, bytes, mode, like)?,
+                Source::File(file) => copied(directory, file.as_fd(), digest, (mode, like))?,
+            };
+            Ok(Content {
+                staged: Staged::File(file),
+                present,
+            })
+        }
+        Within::Made(_) => Ok(later(source, content.present.size, digest, (mode, like))),
+    }
 }
 
-/// Files up to this are kept in memory while a change is planned, for the difference.
-const KEPT_BYTES_MAX: u64 = 256 * 1024;
+/// Content for a directory that is still to be made.
+pub(crate) fn later(
+    source: Source,
+    size: u64,
+    digest: Digest,
+    (mode, like): (Option<u16>, Option<&Rc<Held>>),
+) -> Content {
+    let like_mode = like.map(|like| like.observation.mode & 0o777);
+    Content {
+        staged: Staged::Later(Later {
+            source,
+            mode,
+            like: like.map(Rc::clone),
+        }),
+        present: Present {
+            kind: Kind::File,
+            mode: mode.or(like_mode).unwrap_or(NEW_FILE),
+            size,
+            digest: Some(digest),
+            stamp: None,
+        },
+    }
+}
 
 /// What is at a name, with the digest of its content where it has one and it can be read.
-pub(crate) fn look(held: &Held) -> Result<(PathState, Old), Errno> {
-    let (digest, old) = match held.observation.kind {
-        Kind::File => match whole(held, KEPT_BYTES_MAX) {
-            Ok(Some(bytes)) => (Some(digest(&bytes)), Old::Bytes(bytes)),
-            Ok(None) => (digest_of(held)?, Old::Other),
-            // Open as a mere path.
-            Err(Errno::BADF) => (None, Old::Other),
-            Err(errno) => return Err(errno),
-        },
-        Kind::Link => {
-            let text = open::link_text(held.fd())?;
-            (Some(digest(&text)), Old::Link(text))
-        }
-        Kind::Directory | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
-            (None, Old::Other)
-        }
+pub(crate) fn look(held: &Held) -> Result<PathState, Errno> {
+    let digest = match held.observation.kind {
+        Kind::File => digest_of(held)?,
+        Kind::Link => Some(digest(&open::link_text(held.fd())?)),
+        Kind::Directory | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => None,
     };
-    Ok((present(held, digest), old))
+    Ok(present(held, digest))
 }
 
 /// The state of a held object whose digest is known.
@@ -284,14 +334,22 @@ fn digest_of(held: &Held) -> Result<Option<Digest>, Errno> {
     }
 }
 
-/// Whether the directory of this name has no entry.
-pub(crate) fn is_empty(parent: BorrowedFd<'_>, name: &[u8]) -> Result<bool, Errno> {
+/// Whether every entry of the directory of this name is one that may be there.
+pub(crate) fn has_only(
+    parent: BorrowedFd<'_>,
+    name: &[u8],
+    may_be: impl Fn(&[u8]) -> bool,
+) -> Result<bool, Errno> {
     let name = RelPath::parse(name).map_err(|_| Errno::NAMETOOLONG)?;
     let opened = open::below(parent, &name, Purpose::Entries)?;
-    let mut entries = 0_u32;
-    directory::each(opened.as_fd(), &mut Fetch::new(), |_| {
-        entries += 1;
-        ControlFlow::Break(())
+    let mut only = true;
+    directory::each(opened.as_fd(), &mut Fetch::new(), |named| {
+        only = may_be(named.name);
+        if only {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     })?;
-    Ok(entries == 0)
+    Ok(only)
 }

@@ -60,18 +60,19 @@ impl Diff {
         self.cut += u64::try_from(cut.len()).unwrap_or(u64::MAX);
     }
 
-    /// A file or link that is made, changed or removed; its permission bits before and after.
+    /// A file or link that is made, changed or removed; its names and its permission bits before
+    /// and after.
     pub(super) fn add(
         &mut self,
-        path: &RelPath,
+        (from, to): (&RelPath, &RelPath),
         (was, is): (u16, u16),
         old: Side<'_>,
         new: Side<'_>,
     ) {
-        let name = escape(path.as_bytes());
+        let (had, name) = (escape(from.as_bytes()), escape(to.as_bytes()));
         let (mut old_room, mut new_room) = (Vec::new(), Vec::new());
         let (before, after) = (read(old, &mut old_room), read(new, &mut new_room));
-        self.put(format!("diff --git a/{name} b/{name}\n").as_bytes());
+        self.put(format!("diff --git a/{had} b/{name}\n").as_bytes());
         let mode = |side: Side<'_>, bits: u16| match side {
             Side::Link(_) => "120000".to_owned(),
             Side::None | Side::Text(_) | Side::File(..) | Side::Withheld => {
@@ -88,6 +89,9 @@ impl Diff {
                 Side::Text(_) | Side::File(..) | Side::Link(_) | Side::Withheld,
             ) => {}
         }
+        if had != name {
+            self.put(format!("rename from {had}\nrename to {name}\n").as_bytes());
+        }
         let (Ok(before), Ok(after)) = (before, after) else {
             let why = match (old, new) {
                 (Side::Withheld, _) | (_, Side::Withheld) => "content not shown: no right to read",
@@ -102,21 +106,26 @@ impl Diff {
         if before == after {
             return;
         }
-        let side = |prefix: &str, side: Side<'_>| match side {
+        let side = |named: String, side: Side<'_>| match side {
             Side::None => "/dev/null".to_owned(),
-            Side::Text(_) | Side::File(..) | Side::Link(_) | Side::Withheld => {
-                format!("{prefix}/{name}")
-            }
+            Side::Text(_) | Side::File(..) | Side::Link(_) | Side::Withheld => named,
         };
-        self.put(format!("--- {}\n+++ {}\n", side("a", old), side("b", new)).as_bytes());
+        let (a, b) = (format!("a/{had}"), format!("b/{name}"));
+        self.put(format!("--- {}\n+++ {}\n", side(a, old), side(b, new)).as_bytes());
         self.hunks(before, after);
     }
 
-    /// An object that gets another name.
-    pub(super) fn renamed(&mut self, from: &RelPath, to: &RelPath) {
+    /// An object that gets another name; its permission bits before and after.
+    pub(super) fn renamed(&mut self, (from, to): (&RelPath, &RelPath), (was, is): (u16, u16)) {
         let (from, to) = (escape(from.as_bytes()), escape(to.as_bytes()));
+        let modes = if was == is {
+            String::new()
+        } else {
+            let (was, is) = (was & 0o777, is & 0o777);
+            format!("old mode 100{was:03o}\nnew mode 100{is:03o}\n")
+        };
         let text = format!(
-            "diff --git a/{from} b/{to}\nsimilarity index 100%\nrename from {from}\nrename to {to}\n"
+            "diff --git a/{from} b/{to}\n{modes}similarity index 100%\nrename from {from}\nrename to {to}\n"
         );
         self.put(text.as_bytes());
     }
@@ -288,7 +297,7 @@ mod tests {
         let mut diff = Diff::default();
         let path = RelPath::parse(b"f").unwrap();
         diff.add(
-            &path,
+            (&path, &path),
             (0o644, 0o644),
             Side::Text(old.as_bytes()),
             Side::Text(new.as_bytes()),
@@ -309,7 +318,7 @@ mod tests {
         let mut diff = Diff::default();
         let big = "x\n".repeat(FILE_BYTES_MAX);
         diff.add(
-            &path,
+            (&path, &path),
             (0o644, 0o644),
             Side::None,
             Side::Text(big.as_bytes()),
@@ -317,7 +326,7 @@ mod tests {
         assert!(diff.cut() == 0, "too large a file is only named");
         let long = "0123456789abcde\n".repeat(10_000);
         diff.add(
-            &path,
+            (&path, &path),
             (0o644, 0o644),
             Side::None,
             Side::Text(long.as_bytes()),
@@ -325,7 +334,12 @@ mod tests {
         assert_eq!(diff.bytes().len(), DIFF_BYTES_MAX);
         let cut = diff.cut();
         assert!(cut > 0);
-        diff.add(&path, (0o644, 0o644), Side::None, Side::Text(b"y\n"));
+        diff.add(
+            (&path, &path),
+            (0o644, 0o644),
+            Side::None,
+            Side::Text(b"y\n"),
+        );
         assert!(diff.cut() > cut);
         assert_eq!(diff.bytes().len(), DIFF_BYTES_MAX);
     }

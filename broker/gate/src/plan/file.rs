@@ -1,59 +1,85 @@
 //! Changes of a file's content: written whole, or edited.
 
-use super::act::{At, Within};
-use super::check::{
-    check_expected, check_mode, check_replaceable, filled, missing, mode_of, unmade,
-};
-use super::content::{self, Content, Later, Old, Staged};
-use super::diff::Side;
-use super::edit;
-use super::target::{Asked, Planner};
+use super::act::{Which, Within};
+use super::check::{check_mode, check_replaceable};
+use super::content::{self, Content, Source, Staged};
+use super::expect::Need;
+use super::matching::{self, Edits};
+use super::overlay::{Basis, Thing};
+use super::region::Focus;
+use super::target::{Asked, Planner, missing};
 use crate::resolve::{Held, Missing};
 use crate::uploads::Dresses;
+use portcullis_protocol::anchor::Labels;
 use portcullis_protocol::limits::EDIT_BYTES_MAX;
+use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{EditFile, Expect, Links, Source, UploadId, WriteFile};
+use portcullis_protocol::session::{self, EditFile, Expect, Links, Matched, UploadId, WriteFile};
 use portcullis_protocol::verb::Verb;
-use std::os::fd::AsFd as _;
+use portcullis_protocol::view::{Digest, ObjectId, RootIndex};
+use std::rc::Rc;
 
-impl Planner<'_> {
-    pub(super) fn write(&mut self, asked: Asked<'_>, write: &WriteFile) -> Result<(), Refusal> {
+/// No object of any file system.
+const NO_OBJECT: ObjectId = ObjectId {
+    device: 0,
+    inode: 0,
+};
+
+/// What a new file looks like in all but content: the permission bits that were said, and the file
+/// whose place it takes.
+type Looks<'l> = (Option<u16>, Option<&'l Rc<Held>>);
+
+impl<'a> Planner<'a> {
+    pub(super) fn write(&mut self, asked: Asked<'a>, write: &WriteFile) -> Result<(), Refusal> {
         check_mode(asked, write.mode)?;
         // What must not exist is not looked for behind a link: the link itself has the name.
         let links = match write.expect {
             Expect::Absent => Links::Keep,
-            Expect::Any | Expect::Version(_) | Expect::Content(_) => Links::Follow,
+            Expect::Any | Expect::Seen | Expect::Version(_) | Expect::Content(_) => Links::Follow,
         };
         let place = self.find(asked, links, missing(write.parents))?;
-        let (at, object) = self.at(asked, place)?;
-        if let Some(held) = &object {
-            check_replaceable(asked, held)?;
+        let n = self.meet(asked, place)?;
+        if let Some(kind) = self.overlay.kind(n) {
+            let held = self.overlay.held_now(n);
+            check_replaceable(asked, kind, held.map(Rc::as_ref))?;
         }
-        let (before, old) = self.expect(asked, write.expect, object.as_ref())?;
-        let content = self.staged(asked, &at, write, object.as_ref())?;
-        let modes = (mode_of(&before), content.present.mode);
-        self.show_written((&at, modes), write, &old, &content);
-        self.steps
-            .push(filled(asked.verb, at, object, content, before));
+        self.expect(asked, n, (write.expect, Need::Whole))?;
+        let (mode, like) = (write.mode.or(self.overlay.mode(n)), self.overlay.like(n));
+        let held = like.and_then(|like| self.overlay.held(like)).map(Rc::clone);
+        let within = self.within(asked, n)?;
+        let content = self.staged(asked, &within, write.source, (mode, held.as_ref()))?;
+        let file = Thing::File {
+            content,
+            basis: Basis::Request,
+            like,
+            mode,
+        };
+        self.leave(n, Verb::Write, Some(file));
         Ok(())
     }
 
+    pub(super) fn within(&self, asked: Asked<'_>, n: Which) -> Result<Within, Refusal> {
+        let name = self.overlay.names.get(n);
+        name.map(|name| name.at.within.clone())
+            .ok_or_else(|| asked.refuse(Code::NotFound))
+    }
+
     /// The new content of a write, staged.
-    pub(super) fn staged(
+    fn staged(
         &mut self,
         asked: Asked<'_>,
-        at: &At,
-        write: &WriteFile,
-        like: Option<&Held>,
+        within: &Within,
+        source: session::Source,
+        looks: Looks<'_>,
     ) -> Result<Content, Refusal> {
-        match (write.source, &at.within) {
-            (Source::Inline(span), within) => {
+        match source {
+            session::Source::Inline(span) => {
                 let bytes = span
                     .of(self.content)
                     .ok_or_else(|| asked.refuse(Code::OutOfRange).noting("no such content"))?;
-                self.staged_bytes(asked, within, bytes, (write.mode, like))
+                staged_bytes(asked, within, bytes, looks)
             }
-            (Source::Upload(id), within) => self.uploaded(asked, id, within, (write.mode, like)),
+            session::Source::Upload(id) => self.uploaded(asked, id, within, looks),
         }
     }
 
@@ -63,7 +89,7 @@ impl Planner<'_> {
         asked: Asked<'_>,
         id: UploadId,
         within: &Within,
-        (mode, like): (Option<u16>, Option<&Held>),
+        (mode, like): Looks<'_>,
     ) -> Result<Content, Refusal> {
         let uploads = self.uploads;
         let upload = uploads
@@ -78,20 +104,19 @@ impl Planner<'_> {
             (None, None) => Dresses::No,
             (Some(_), _) | (_, Some(_)) => Dresses::Yes,
         };
+        let plain = like.map(Rc::as_ref);
         let staged = match within {
             Within::Held(directory) if directory.id == upload.directory && upload.take(dresses) => {
-                content::dress(upload.file(), mode, like, digest)
+                content::dress(upload.file(), mode, plain, digest)
                     .map(|present| (upload.share(), present))
             }
             // It was begun where the file is not to be, or has got what this one must not have.
             Within::Held(directory) => {
-                content::copied(directory, upload.file(), digest, (mode, like))
+                content::copied(directory, upload.file(), digest, (mode, plain))
             }
             Within::Made(_) => {
-                return Ok(Content {
-                    staged: Staged::Later(Later::Upload(upload.share(), mode)),
-                    present: unmade(upload.bytes(), mode, digest),
-                });
+                let source = Source::File(upload.share());
+                return Ok(content::later(source, upload.bytes(), digest, (mode, like)));
             }
         };
         let (file, present) = staged.map_err(|why| asked.unstaged(why))?;
@@ -101,99 +126,150 @@ impl Planner<'_> {
         })
     }
 
-    pub(super) fn staged_bytes(
-        &self,
-        asked: Asked<'_>,
-        within: &Within,
-        bytes: &[u8],
-        (mode, like): (Option<u16>, Option<&Held>),
-    ) -> Result<Content, Refusal> {
-        match within {
-            Within::Held(directory) => content::stage(directory, bytes, mode, like)
-                .map(|(file, present)| Content {
-                    staged: Staged::File(file),
-                    present,
-                })
-                .map_err(|why| asked.unstaged(why)),
-            Within::Made(_) => Ok(Content {
-                staged: Staged::Later(Later::Bytes(bytes.to_vec(), mode)),
-                present: unmade(
-                    u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-                    mode,
-                    content::digest(bytes),
-                ),
-            }),
-        }
-    }
-
-    pub(super) fn edit(&mut self, asked: Asked<'_>, order: &EditFile) -> Result<(), Refusal> {
+    pub(super) fn edit(&mut self, asked: Asked<'a>, order: &EditFile) -> Result<(), Refusal> {
         check_mode(asked, order.mode)?;
         let place = self.find(asked, Links::Follow, Missing::Refused)?;
-        if !self.session.permits(place.root, &place.path, Verb::Read) {
-            let note = "an edit shows what it matches, so it needs `read` as well";
-            return Err(asked.refuse(Code::NotGranted).noting(note));
+        let (root, path) = (place.root, place.path.clone());
+        let n = self.meet(asked, place)?;
+        let kind = self.overlay.kind(n);
+        let kind = kind.ok_or_else(|| asked.refuse(Code::NotFound))?;
+        self.may_edit(asked, n, (root, &path))?;
+        let held = self.overlay.held_now(n).map(Rc::clone);
+        check_replaceable(asked, kind, held.as_deref())?;
+        let (old, digest) = self.editable(asked, n, order.expect)?;
+        let edits = Edits {
+            edits: order.edits.as_slice(),
+            tiers: order.tiers,
+            content: self.content,
+        };
+        // Content that the set itself made has no object: no label is of a line of it.
+        let object = held.as_ref().map(|held| held.observation.stamp.object());
+        let labels = || Labels::new(object.unwrap_or(NO_OBJECT), &digest);
+        let edited = matching::apply(&old, edits, labels).map_err(|miss| {
+            let (focus, note) = match object {
+                Some(_) => (miss.near.map_or(Focus::Unsaid, Focus::Lines), miss.note),
+                None => (
+                    Focus::Nothing,
+                    format!("in what the changes before it leave: {}", miss.note),
+                ),
+            };
+            self.focus = focus;
+            let refusal = asked.refuse(miss.code).noting(&note);
+            self.finding(n, refusal)
+        })?;
+        for place in &edited.places {
+            self.matches.add(Matched {
+                change: self.n,
+                edit: place.edit,
+                tier: place.tier,
+                old: place.old,
+                new: place.new,
+            });
         }
-        let (at, object) = self.at(asked, place)?;
-        let held = object.ok_or_else(|| asked.refuse(Code::NotFound))?;
-        check_replaceable(asked, &held)?;
-        let old = content::whole(&held, EDIT_BYTES_MAX)
-            .map_err(|errno| asked.kernel(errno))?
-            .ok_or_else(|| {
-                asked
-                    .refuse(Code::OutOfBudget)
-                    .noting("the file is too large")
-            })?;
-        let digest = content::digest(&old);
-        check_expected(asked, order.expect, Some(&held), || Ok(Some(digest)))?;
-        let new =
-            edit::apply(&old, order.replacements.as_slice(), self.content).map_err(|miss| {
-                let refusal = asked.refuse(miss.code).noting(&miss.note);
-                refusal.finding(held.observation.stamp)
-            })?;
-        let content = self.staged_bytes(asked, &at.within, &new, (order.mode, Some(&held)))?;
-        let before = content::present(&held, Some(digest));
-        let modes = (mode_of(&before), content.present.mode);
-        self.diff
-            .add(&at.path, modes, Side::Text(&old), Side::Text(&new));
-        self.steps
-            .push(filled(asked.verb, at, Some(held), content, before));
+        let new = edited.bytes;
+        let (mode, like) = (order.mode.or(self.overlay.mode(n)), self.overlay.like(n));
+        let held = like.and_then(|like| self.overlay.held(like)).map(Rc::clone);
+        let within = self.within(asked, n)?;
+        let content = staged_bytes(asked, &within, &new, (mode, held.as_ref()))?;
+        let file = Thing::File {
+            content,
+            basis: match self.overlay.now(n) {
+                Some(Thing::File { basis, .. }) => *basis,
+                Some(Thing::Same { .. } | Thing::Directory { .. } | Thing::Link { .. }) | None => {
+                    Basis::Object
+                }
+            },
+            like,
+            mode,
+        };
+        self.leave(n, Verb::Edit, Some(file));
         Ok(())
     }
 
-    /// The difference of a file written.
-    fn show_written(
-        &mut self,
-        (at, modes): (&At, (u16, u16)),
-        write: &WriteFile,
-        old: &Old,
-        new: &Content,
-    ) {
-        let inline = match write.source {
-            Source::Inline(span) => span.of(self.content).map(Side::Text),
-            Source::Upload(_) => None,
+    /// An edit shows what it matches, so that it needs the right to read: by the name it has, and by
+    /// that which its object has in the file system.
+    fn may_edit(
+        &self,
+        asked: Asked<'_>,
+        n: Which,
+        (root, path): (RootIndex, &RelPath),
+    ) -> Result<(), Refusal> {
+        let of = match self.overlay.now(n) {
+            Some(Thing::Same { of, .. }) => Some(*of),
+            Some(Thing::File { like, basis, .. }) => match basis {
+                Basis::Object => *like,
+                Basis::Request => None,
+            },
+            Some(Thing::Directory { .. } | Thing::Link { .. }) | None => None,
         };
-        let new = match (inline, &new.staged) {
-            (Some(side), _) => side,
-            (None, Staged::File(file) | Staged::Later(Later::Upload(file, _))) => {
-                Side::File(file.as_fd(), new.present.size)
+        match of.and_then(|of| self.overlay.names.get(of)) {
+            Some(home) => {
+                self.may_read(asked, home.at.root, &home.at.path)?;
+                if home.at.path == *path {
+                    return Ok(());
+                }
+                self.may_read_name(asked, root, path)
             }
-            (None, Staged::Later(Later::Bytes(bytes, _))) => Side::Text(bytes),
-        };
-        let old = self.shown(at, old);
-        self.diff.add(&at.path, modes, old, new);
+            None => self.may_read_name(asked, root, path),
+        }
     }
 
-    /// One side of a difference, as far as the session may read it.
-    pub(super) fn shown<'o>(&self, at: &At, old: &'o Old) -> Side<'o> {
-        match old {
-            Old::Nothing => Side::None,
-            Old::Bytes(bytes) if self.session.permits(at.root, &at.path, Verb::Read) => {
-                Side::Text(bytes)
+    /// The bytes that a name has now, which are as the worker believes, with their digest.
+    fn editable(
+        &mut self,
+        asked: Asked<'a>,
+        n: Which,
+        expect: Expect,
+    ) -> Result<(Vec<u8>, Digest), Refusal> {
+        let of = match self.overlay.now(n) {
+            Some(Thing::Same { of, .. }) => Some(*of),
+            Some(Thing::File { .. } | Thing::Directory { .. } | Thing::Link { .. }) | None => None,
+        };
+        let read = match (of.and_then(|of| self.overlay.held(of)), self.content_now(n)) {
+            (Some(held), _) => content::whole(held, EDIT_BYTES_MAX),
+            (None, Some(content)) => content::read(content, EDIT_BYTES_MAX),
+            (None, None) => return Err(asked.refuse(Code::NotFound)),
+        };
+        let old = read.map_err(|errno| asked.kernel(errno))?.ok_or_else(|| {
+            asked
+                .refuse(Code::OutOfBudget)
+                .noting("the file is too large")
+        })?;
+        let digest = content::digest(&old);
+        match of {
+            Some(n) => {
+                let name = self.overlay.names.get_mut(n);
+                if let Some(was) = name.and_then(|name| name.was.as_mut()) {
+                    let state = content::present(&was.held, Some(digest));
+                    was.state.get_or_insert(state);
+                }
+                self.check_expected(asked, (expect, Need::Any), of)?;
             }
-            Old::Link(text) if self.session.permits(at.root, &at.path, Verb::Stat) => {
-                Side::Link(text)
-            }
-            Old::Bytes(_) | Old::Link(_) | Old::Other => Side::Withheld,
+            None => self.own(asked, n, (expect, Need::Any), Some(digest))?,
         }
+        Ok((old, digest))
+    }
+}
+
+/// New content that came behind the request or was worked out, staged.
+fn staged_bytes(
+    asked: Asked<'_>,
+    within: &Within,
+    bytes: &[u8],
+    (mode, like): Looks<'_>,
+) -> Result<Content, Refusal> {
+    match within {
+        Within::Held(directory) => content::stage(directory, bytes, mode, like.map(Rc::as_ref))
+            .map(|(file, present)| Content {
+                staged: Staged::File(file),
+                present,
+            })
+            .map_err(|why| asked.unstaged(why)),
+        Within::Made(_) => Ok(content::later(
+            Source::Bytes(bytes.into()),
+            u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            content::digest(bytes),
+            (mode, like),
+        )),
     }
 }

@@ -3,7 +3,7 @@
 //! Each look is one `openat2` from the root, so nothing is held and nothing outside is ever
 //! reached. The path found proves nothing: it is opened by the same single call as any other.
 
-use super::{Asked, Missing, Stop, code_of_name};
+use super::{Asked, Known, Missing, Now, Stop, code_of_name};
 use crate::sys::open;
 use portcullis_protocol::limits::{LINKS_MAX, PARENTS_MAX};
 use portcullis_protocol::path::{RelPath, Step, Want, parse_selector};
@@ -22,9 +22,10 @@ pub(super) struct Found {
 }
 
 /// Finds the plain path, judging every name on the way.
-pub(super) fn canonical(asked: &Asked<'_>, allowed: Missing) -> Result<Found, Stop> {
+pub(super) fn canonical(asked: &Asked<'_>, known: &Known, allowed: Missing) -> Result<Found, Stop> {
     let mut search = Search {
         asked,
+        known,
         path: RelPath::root(),
         pending: asked.parts.steps.iter().map(OwnedStep::of).collect(),
         links: 0,
@@ -65,6 +66,8 @@ impl OwnedStep {
 /// A search under way: `path` is plain, `pending` is what is left.
 struct Search<'a> {
     asked: &'a Asked<'a>,
+    /// What is not as the file system says.
+    known: &'a Known,
     path: RelPath,
     pending: VecDeque<OwnedStep>,
     links: usize,
@@ -90,12 +93,16 @@ impl Search<'_> {
             self.missing += 1;
             return Ok(());
         }
+        let root = asked.parts.root;
+        match self.known.now(root, &self.path) {
+            Some(now) => return self.left(now),
+            // Below a directory that is to be made; any other would not have been gone into.
+            None if self.known.covers(root, &self.path) => return self.nothing(),
+            None => {}
+        }
         let (object, observed) = match asked.look(&self.path) {
             Ok(looked) => looked,
-            Err(Errno::NOENT) if self.may_miss() => {
-                self.missing += 1;
-                return Ok(());
-            }
+            Err(Errno::NOENT) => return self.nothing(),
             Err(errno) => return Err(self.missing(errno)),
         };
         asked.judge_object(&observed)?;
@@ -116,6 +123,36 @@ impl Search<'_> {
                     Err(asked.refuse(Code::NotADirectory).into())
                 }
             }
+        }
+    }
+
+    /// Nothing is at the path.
+    fn nothing(&mut self) -> Result<(), Stop> {
+        if self.may_miss() {
+            self.missing += 1;
+            return Ok(());
+        }
+        Err(self.missing(Errno::NOENT))
+    }
+
+    /// Goes into what the changes before this one leave. A link is not followed: what it is said
+    /// to lead to was judged when it was made, and is no promise of where it leads.
+    fn left(&mut self, now: Now) -> Result<(), Stop> {
+        let asked = self.asked;
+        let last = self.pending.is_empty();
+        let collision = |note| Err(asked.refuse(Code::Collision).noting(note).into());
+        match now {
+            Now::Nothing => self.nothing(),
+            Now::Left if last => self.nothing(),
+            Now::Made => Ok(()),
+            Now::Moved if last => Ok(()),
+            Now::Left | Now::Moved => {
+                collision("it lies in a directory that the same set moves or removes")
+            }
+            Now::Link if last && asked.parts.links == Links::Keep => Ok(()),
+            Now::Link => collision("it leads through a link that the same set makes or moves"),
+            Now::Other if last && self.want == Want::Any => Ok(()),
+            Now::Other => Err(asked.refuse(Code::NotADirectory).into()),
         }
     }
 

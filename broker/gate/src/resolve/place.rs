@@ -2,7 +2,7 @@
 //! not. The directory and the object are each opened from the root by one call, like everything.
 
 use super::canonical::canonical;
-use super::{Asked, Stop, code_of_name, open_judged, plain};
+use super::{Asked, Known, Now, Stop, code_of_name, open_judged, plain};
 use crate::admit::{Admitted, AdmittedParts};
 use crate::policy::Judgement;
 use crate::session::Session;
@@ -14,7 +14,6 @@ use portcullis_protocol::session::Links;
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Kind, ObjectId, Observation, RootIndex};
 use rustix::io::Errno;
-use std::collections::HashMap;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
@@ -41,10 +40,6 @@ pub(crate) struct Directory {
 /// Shared by the changes in one directory.
 pub(crate) type SharedDirectory = Rc<Directory>;
 
-/// Directories that are open already: found again by their path, not opened again. Whether a path
-/// still leads to its directory is for `confirm` to see.
-pub(crate) type Known = HashMap<(RootIndex, RelPath), SharedDirectory>;
-
 /// An object, held so that its numbers cannot become another's.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -53,14 +48,16 @@ pub(crate) struct Held {
 }
 
 /// Holding one means: the grants and denials of `path` allow the verb, `directory` is the nearest
-/// directory on the way that exists, and `object` is what had the name. The type of the object
-/// and whether it is as expected is for `plan` to judge.
+/// directory on the way that exists, and `object` is what had the name in the file system. What the
+/// set itself leaves at the name, the type of the object and whether it is as expected is for
+/// `plan` to judge.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) root: RootIndex,
     pub(crate) path: RelPath,
     pub(crate) directory: SharedDirectory,
-    /// Names below `directory` that are missing, the last included when nothing has it.
+    /// Names at the end of the path that are missing, the last included when nothing has it. What
+    /// the set itself makes is not missing.
     pub(crate) missing: usize,
     pub(crate) object: Option<Held>,
     /// What the way it was written asks for: a name with a slash behind it is a directory's.
@@ -87,12 +84,16 @@ pub(crate) fn find(
     };
     let mut path = plain(&asked.parts).map_err(|error| asked.refuse(code_of_name(error)))?;
     for _ in 0..RESOLVE_TRIES_MAX {
-        let (path, missing) = match path.take() {
+        // What the set itself leaves is found name by name, like links.
+        let plain = path
+            .take()
+            .filter(|path| !known.covers(asked.parts.root, path));
+        let (path, missing) = match plain {
             Some(path) => {
                 asked.permit(&path)?;
                 (path, None)
             }
-            None => match canonical(&asked, allowed) {
+            None => match canonical(&asked, known, allowed) {
                 Ok(found) => (found.path, Some(found.missing)),
                 Err(Stop::Refused(refusal)) => return Err(refusal),
                 Err(Stop::Link | Stop::Moved) => continue,
@@ -120,12 +121,13 @@ fn pin(
         return Err(asked.refuse(Code::OutOfRange).noting(note).into());
     }
     if asked.session.policy.denies_objects() {
-        judge_existing(asked, &path)?;
+        judge_existing((asked, known), &path)?;
     }
     let AdmittedParts {
         root, want, links, ..
     } = asked.parts;
-    let object = if missing.is_some_and(|missing| missing > 0) {
+    let covered = known.covers(root, &path);
+    let object = if covered || missing.is_some_and(|missing| missing > 0) {
         None
     } else {
         match open_target(asked, &path) {
@@ -139,12 +141,20 @@ fn pin(
     };
     match &object {
         Some(held) => judge_held(asked, held, want)?,
-        None if want == Want::Directory && !makes_directories(asked.parts.verb) => {
-            return Err(asked.refuse(Code::NotADirectory).into());
-        }
+        None if want == Want::Directory => match known.now(root, &path) {
+            Some(Now::Made | Now::Moved) => {}
+            None | Some(Now::Nothing | Now::Left) if makes_directories(asked.parts.verb) => {}
+            None | Some(Now::Nothing | Now::Left | Now::Link | Now::Other) => {
+                return Err(asked.refuse(Code::NotADirectory).into());
+            }
+        },
         None => {}
     }
-    let (directory, missing) = nearest((asked, known), &path, &object, allowed)?;
+    let (directory, counted) = nearest((asked, known), &path, &object, allowed)?;
+    let missing = match missing {
+        Some(missing) if covered => missing,
+        Some(_) | None => counted,
+    };
     Ok(Place {
         root,
         path,
@@ -198,8 +208,12 @@ fn nearest(
     let mut missing = usize::from(object.is_none());
     loop {
         key.1.pop();
-        if let Some(directory) = known.get(&key) {
-            return Ok((Rc::clone(directory), missing));
+        // Made by the set, or in the place of what the file system has.
+        if known.covers(key.0, &key.1) {
+            continue;
+        }
+        if let Some(directory) = known.directory(&key) {
+            return Ok((directory, missing));
         }
         let (root, parent) = &key;
         match directory(asked.session, asked.root, *root, parent) {
@@ -274,10 +288,14 @@ fn judge_held(asked: &Asked<'_>, held: &Held, want: Want) -> Result<(), Stop> {
 }
 
 /// Judges, as objects, whatever of the path exists. See `Asked::judge_objects`.
-fn judge_existing(asked: &Asked<'_>, path: &RelPath) -> Result<(), Stop> {
+fn judge_existing((asked, known): (&Asked<'_>, &Known), path: &RelPath) -> Result<(), Stop> {
     let mut prefix = RelPath::root();
     let mut names = path.names();
     loop {
+        // What the set puts there is judged by who plans it.
+        if known.covers(asked.parts.root, &prefix) {
+            return Ok(());
+        }
         match asked.look(&prefix) {
             Ok((fd, observed)) => {
                 drop(fd);

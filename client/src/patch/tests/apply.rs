@@ -1,7 +1,7 @@
-//! What a change set means, the simple way: over files in memory.
+//! What a change set means, the simple way: over files in memory, byte for byte.
 
 use super::super::PatchError;
-use crate::change::{At, Changes, Content, Item, Replace};
+use crate::change::{Changes, Content, Edges, Hunk, Item, Part, TextEdit};
 use std::collections::BTreeMap;
 
 pub(super) type Files = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -22,7 +22,7 @@ pub(super) fn apply(changes: &Changes, files: &Files) -> Option<Files> {
             }
             Item::Edit(edit) => {
                 let file = files.get_mut(edit.selector.path.as_slice())?;
-                *file = replaced(file, &edit.replacements)?;
+                *file = replaced(file, &edit.edits)?;
             }
             Item::Delete(gone) => drop(files.remove(gone.selector.path.as_slice())?),
             Item::Move(moved) => {
@@ -38,17 +38,37 @@ pub(super) fn apply(changes: &Changes, files: &Files) -> Option<Files> {
     Some(files)
 }
 
-fn replaced(file: &[u8], replacements: &[Replace]) -> Option<Vec<u8>> {
+/// What a hunk looks for, and what is there afterwards.
+pub(super) fn sides(hunk: &Hunk) -> (Vec<u8>, Vec<u8>) {
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    for part in &hunk.parts {
+        match part {
+            Part::Keep(run) => {
+                old.extend_from_slice(run);
+                new.extend_from_slice(run);
+            }
+            Part::Remove(run) => old.extend_from_slice(run),
+            Part::Insert(run) => new.extend_from_slice(run),
+        }
+    }
+    (old, new)
+}
+
+fn replaced(file: &[u8], edits: &[TextEdit]) -> Option<Vec<u8>> {
     let mut places = Vec::new();
-    for one in replacements {
-        let start = place(file, one)?;
-        places.push((start, start + one.old.len(), &one.new));
+    for edit in edits {
+        let TextEdit::Hunk(hunk) = edit else {
+            return None;
+        };
+        let (old, new) = sides(hunk);
+        let start = place(file, hunk, &old)?;
+        places.push((start, start + old.len(), new));
     }
     places.sort();
     let (mut out, mut at) = (Vec::new(), 0);
     for (start, end, new) in places {
         out.extend_from_slice(file.get(at..start)?);
-        out.extend_from_slice(new);
+        out.extend_from_slice(&new);
         at = end;
     }
     out.extend_from_slice(file.get(at..)?);
@@ -63,37 +83,38 @@ fn line_starts(file: &[u8]) -> Vec<usize> {
         .collect()
 }
 
-fn place(file: &[u8], one: &Replace) -> Option<usize> {
+fn place(file: &[u8], hunk: &Hunk, old: &[u8]) -> Option<usize> {
     let is_at = |at: usize| {
-        let end = at + one.old.len();
-        file.get(at..end) == Some(one.old.as_slice())
-            && (one.old.is_empty() || one.old.ends_with(b"\n") || end == file.len())
+        let end = at + old.len();
+        let wanted = match hunk.edges {
+            Edges::Free => true,
+            Edges::Start => at == 0,
+            Edges::End => end == file.len(),
+            Edges::Both => at == 0 && end == file.len(),
+        };
+        wanted
+            && file.get(at..end) == Some(old)
+            && (old.is_empty() || old.ends_with(b"\n") || end == file.len())
     };
     let starts = line_starts(file);
-    let only = |from: usize| {
-        let mut hits = starts.iter().filter(|at| **at >= from && is_at(**at));
-        hits.next().filter(|_| hits.next().is_none()).copied()
-    };
-    match &one.at {
-        At::Line(line) => {
-            let start = starts.get(usize::try_from(line - 1).ok()?);
-            start.filter(|at| is_at(**at)).copied().or_else(|| only(0))
-        }
-        At::After(anchors) => {
-            let mut from = 0;
-            for anchor in anchors {
-                let line = [anchor.as_slice(), b"\n"].concat();
-                let mut found = starts.iter().filter(|at| **at >= from);
-                from = found.find(|at| file.get(**at..).unwrap().starts_with(&line))? + line.len();
-            }
-            if one.old.is_empty() {
-                Some(from)
-            } else {
-                only(from)
-            }
-        }
-        At::All | At::Anywhere(_) => None,
+    let mut from = 0;
+    for lead in &hunk.after {
+        let line = [lead.as_slice(), b"\n"].concat();
+        let mut found = starts.iter().filter(|at| **at >= from);
+        from = found.find(|at| file.get(**at..).unwrap().starts_with(&line))? + line.len();
     }
+    let hinted = hunk.line.and_then(|line| {
+        let start = starts.get(usize::try_from(line - 1).ok()?);
+        start.filter(|at| is_at(**at)).copied()
+    });
+    if hinted.is_some() {
+        return hinted;
+    }
+    if old.is_empty() && !hunk.after.is_empty() {
+        return Some(from);
+    }
+    let mut hits = starts.iter().filter(|at| **at >= from && is_at(**at));
+    hits.next().filter(|_| hits.next().is_none()).copied()
 }
 
 /// Reads a patch and applies it.

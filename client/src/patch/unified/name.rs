@@ -9,24 +9,84 @@ pub(super) enum Name {
     File(Vec<u8>),
 }
 
-impl Name {
+/// What a `---` or `+++` line says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) name: Name,
+    pub(super) time: Time,
+}
+
+/// The time of a file in a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Time {
+    /// There is none, or it is not written as `diff` writes it.
+    Unknown,
+    /// The beginning of time, which `diff` gives a file that is not there.
+    Epoch,
+    /// A second and no part of it: of files that were packed, or made up.
+    Whole,
+    /// To the nanosecond, as nobody writes by hand.
+    Exact,
+}
+
+impl Header {
     /// What stands after `--- ` or `+++ `; a tab ends a name that is not quoted. Nothing when the
     /// quotes are damaged.
-    pub(super) fn of_header(text: &[u8]) -> Option<Self> {
-        let name = if text.starts_with(b"\"") {
+    pub(super) fn read(text: &[u8]) -> Option<Self> {
+        let (name, rest) = if text.starts_with(b"\"") {
             let (name, rest) = unquote(text)?;
             if !matches!(rest, [] | [b'\t', ..]) {
                 return None;
             }
-            name
+            (name, rest)
         } else {
             let end = text.iter().position(|byte| *byte == b'\t');
-            text.get(..end.unwrap_or(text.len()))?.to_vec()
+            let (name, rest) = text.split_at_checked(end.unwrap_or(text.len()))?;
+            (name.to_vec(), rest)
         };
-        Some(if name == b"/dev/null" {
-            Self::Nothing
+        let name = if name == b"/dev/null" {
+            Name::Nothing
         } else {
-            Self::File(name)
+            Name::File(name)
+        };
+        let time = Time::read(rest.get(1..).unwrap_or_default());
+        Some(Self { name, time })
+    }
+}
+
+impl Time {
+    /// `2026-01-31 12:34:56.123456789 +0100`.
+    fn read(text: &[u8]) -> Self {
+        Self::of(text).unwrap_or(Self::Unknown)
+    }
+
+    fn of(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok()?;
+        let shape = text.bytes().map(|byte| match byte {
+            b'0'..=b'9' => b'9',
+            b'-' => b'+',
+            other => other,
+        });
+        if !shape.eq(*b"9999+99+99 99:99:99.999999999 +9999") {
+            return None;
+        }
+        let number = |from: usize, to: usize| text.get(from..to)?.parse::<i32>().ok();
+        let minutes = number(11, 13)? * 60 + number(14, 16)?;
+        let zone = number(31, 33)? * 60 + number(33, 35)?;
+        let east = match text.get(30..31)? {
+            "-" => -zone,
+            _ => zone,
+        };
+        let since = match text.get(..10)? {
+            "1970-01-01" => Some(minutes - east),
+            "1969-12-31" => Some(minutes - east - 24 * 60),
+            _ => None,
+        };
+        let part = text.get(20..29)?.bytes().any(|digit| digit != b'0');
+        Some(match (since, part) {
+            (_, true) => Self::Exact,
+            (Some(0), false) if text.get(17..19)? == "00" => Self::Epoch,
+            (_, false) => Self::Whole,
         })
     }
 }
@@ -40,13 +100,49 @@ pub(super) fn whole(text: &[u8]) -> Option<Vec<u8>> {
     rest.is_empty().then_some(name)
 }
 
-/// Takes `a/` and `b/` away where both sides carry them; a side without a file carries anything.
+/// What git puts before the names of the two sides: `a/` and `b/`, also when it writes the
+/// difference backwards, and the letters of `diff.mnemonicPrefix`.
+const PREFIXES: [(&[u8], &[u8]); 10] = [
+    (b"a/", b"b/"),
+    (b"b/", b"a/"),
+    (b"i/", b"w/"),
+    (b"w/", b"i/"),
+    (b"c/", b"i/"),
+    (b"i/", b"c/"),
+    (b"c/", b"w/"),
+    (b"w/", b"c/"),
+    (b"o/", b"w/"),
+    (b"w/", b"o/"),
+];
+
+/// Takes the prefixes of git away where both sides carry them. Beside a side without a file only
+/// `a/` and `b/` are known as one.
 pub(super) fn without_prefixes(old: Name, new: Name) -> (Name, Name) {
-    let bare_old = bare(&old, b"a/");
-    let bare_new = bare(&new, b"b/");
-    match (bare_old, bare_new) {
-        (Some(old), Some(new)) => (old, new),
-        (None, _) | (_, None) => (old, new),
+    let known = match (&old, &new) {
+        (Name::File(_), Name::File(_)) => PREFIXES.len(),
+        (Name::Nothing, _) | (_, Name::Nothing) => 2,
+    };
+    for (left, right) in PREFIXES.iter().take(known) {
+        if let (Some(old), Some(new)) = (bare(&old, left), bare(&new, right)) {
+            return (old, new);
+        }
+    }
+    (old, new)
+}
+
+/// Whether one of two names is the other with what editors and `patch` put at the end of the name
+/// of an older version; then the other.
+pub(super) fn without_backup(old: Vec<u8>, new: Vec<u8>) -> Result<Vec<u8>, (Vec<u8>, Vec<u8>)> {
+    let older = |name: &[u8], of: &[u8]| {
+        name.strip_prefix(of)
+            .is_some_and(|end| [&b""[..], b".orig", b"~"].contains(&end))
+    };
+    if older(&old, &new) {
+        Ok(new)
+    } else if older(&new, &old) {
+        Ok(old)
+    } else {
+        Err((old, new))
     }
 }
 
@@ -137,14 +233,44 @@ mod tests {
 
     #[test]
     fn names_end_at_a_tab_unless_quoted() {
-        assert_eq!(Name::of_header(b"a/b c\t2026-01-01"), file(b"a/b c"));
-        assert_eq!(Name::of_header(b"/dev/null"), Some(Name::Nothing));
-        assert_eq!(Name::of_header(b"/dev/null\t1970"), Some(Name::Nothing));
+        let name = |text: &[u8]| Header::read(text).map(|header| header.name);
+        assert_eq!(name(b"a/b c\t2026-01-01"), file(b"a/b c"));
+        assert_eq!(name(b"/dev/null"), Some(Name::Nothing));
+        assert_eq!(name(b"/dev/null\t1970"), Some(Name::Nothing));
         let quoted = br#""a/\303\251\t\"\\\377"	when"#;
-        assert_eq!(Name::of_header(quoted), file(b"a/\xc3\xa9\t\"\\\xff"));
+        assert_eq!(name(quoted), file(b"a/\xc3\xa9\t\"\\\xff"));
         for bad in [&b"\"a"[..], b"\"a\\q\"", b"\"a\"b", b"\"a\\400\"", b"\"\\"] {
-            assert_eq!(Name::of_header(bad), None, "{bad:?}");
+            assert_eq!(name(bad), None, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn times_are_read_as_diff_writes_them() {
+        for (text, time) in [
+            ("1970-01-01 00:00:00.000000000 +0000", Time::Epoch),
+            ("1970-01-01 01:00:00.000000000 +0100", Time::Epoch),
+            ("1969-12-31 18:30:00.000000000 -0530", Time::Epoch),
+            ("1970-01-01 00:00:00.000000000 +0100", Time::Whole),
+            ("1970-01-01 00:00:00.000000001 +0000", Time::Exact),
+            ("1970-01-01 00:00:01.000000000 +0000", Time::Whole),
+            ("2026-11-30 16:46:53.028735185 +0000", Time::Exact),
+            ("2026-11-30 16:46:53 +0000", Time::Unknown),
+            ("(revision 12)", Time::Unknown),
+            ("", Time::Unknown),
+        ] {
+            let line = format!("a/x\t{text}");
+            assert_eq!(Header::read(line.as_bytes()).unwrap().time, time, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_older_version_has_the_name_of_its_file() {
+        let one = |old: &[u8], new: &[u8]| without_backup(old.to_vec(), new.to_vec()).ok();
+        assert_eq!(one(b"x", b"x"), Some(b"x".to_vec()));
+        assert_eq!(one(b"x.orig", b"x"), Some(b"x".to_vec()));
+        assert_eq!(one(b"x", b"x~"), Some(b"x".to_vec()));
+        assert_eq!(one(b"x", b"xy"), None);
+        assert_eq!(one(b"x", b"y"), None);
     }
 
     #[test]
@@ -157,6 +283,12 @@ mod tests {
         assert_eq!(both(b"a/x", b"a/x"), (named(b"a/x"), named(b"a/x")));
         assert_eq!(both(b"x", b"b/x"), (named(b"x"), named(b"b/x")));
         assert_eq!(both(b"a/", b"b/"), (named(b"a/"), named(b"b/")));
+        assert_eq!(both(b"b/x", b"a/x"), (named(b"x"), named(b"x")));
+        assert_eq!(both(b"i/x", b"w/x"), (named(b"x"), named(b"x")));
+        assert_eq!(
+            without_prefixes(named(b"i/x"), Name::Nothing),
+            (named(b"i/x"), Name::Nothing)
+        );
         let made = without_prefixes(Name::Nothing, named(b"b/x"));
         assert_eq!(made, (Name::Nothing, named(b"x")));
     }

@@ -1,11 +1,11 @@
 //! What a diff says of one file.
 
-use super::super::{Lines, Names, PatchError, no_carriage_return};
+mod changes;
+
+use super::super::{Lines, PatchError};
 use super::hunk::{self, Hunk};
-use super::name::{self, Name};
-use crate::change::{Changes, Edit, chmod, create, delete, link, rename};
-use portcullis_protocol::session::{Expect, Parents, Selector};
-use portcullis_protocol::view::Digest;
+use super::name::{self, Name, Time};
+use super::{Origin, header};
 
 /// The mode of an object, as git writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,12 +14,45 @@ enum Mode {
     Link,
 }
 
+/// What the hunks of a patch show of the lines around them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// Some of them do: one without context after its changes is at the end of its file.
+    Some,
+    /// None does, and one hunk is not the first of its file or not in its first line: the patch was
+    /// made without context.
+    Never,
+    /// None does, and each is the only one of its file, in its first line: all of a file was
+    /// changed, or its first lines by a patch without context.
+    Unclear,
+}
+
+impl Shown {
+    /// What all sections show.
+    pub(super) fn of(sections: &[Section]) -> Self {
+        let hunks = || sections.iter().flat_map(|section| &section.hunks);
+        let lonely = |section: &Section| match section.hunks.as_slice() {
+            [] => true,
+            [hunk] => hunk.is_from_the_first_line(),
+            [_, _, ..] => false,
+        };
+        if hunks().any(Hunk::shows_context) {
+            Self::Some
+        } else if sections.iter().all(lonely) {
+            Self::Unclear
+        } else {
+            Self::Never
+        }
+    }
+}
+
 /// A section that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Section {
     /// Its first line in the patch.
     number: usize,
     kind: Kind,
+    origin: Origin,
     /// The name in its `diff --git` line.
     git_name: Option<Vec<u8>>,
     created: Option<Mode>,
@@ -29,8 +62,8 @@ pub(super) struct Section {
     new_mode: Option<Mode>,
     from: Option<Vec<u8>>,
     to: Option<Vec<u8>>,
-    /// How much of a renamed file is the same.
-    similarity: Option<Vec<u8>>,
+    /// What its `index` line says of the content.
+    content: Stated,
     texts: Option<(Name, Name)>,
     hunks: Vec<Hunk>,
 }
@@ -41,6 +74,21 @@ enum Kind {
     Plain,
     Git,
 }
+
+/// What the headers of git say of the contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stated {
+    /// Nothing, or that both are the same.
+    #[default]
+    Nothing,
+    /// They differ.
+    Differs,
+    /// They differ, and there was nothing before.
+    WasEmpty,
+}
+
+/// How the name of the empty content begins, in both kinds of repository.
+const EMPTY: [&[u8]; 2] = [b"e69de29", b"473a0f4"];
 
 impl Section {
     pub(super) fn plain(number: usize) -> Self {
@@ -64,10 +112,21 @@ impl Section {
         self.kind == Kind::Git && self.texts.is_none()
     }
 
+    /// Whether there is nothing of it but its `diff --git` line.
+    pub(super) fn is_bare(&self) -> bool {
+        let modes = [self.created, self.deleted, self.is, self.new_mode];
+        let names = [&self.from, &self.to];
+        self.wants_texts()
+            && self.origin == Origin::Hand
+            && self.content == Stated::Nothing
+            && modes.iter().all(Option::is_none)
+            && names.iter().all(|name| name.is_none())
+    }
+
     /// Takes the lines of git between `diff --git` and the texts.
     pub(super) fn with_headers(mut self, lines: &mut Lines<'_>) -> Result<Self, PatchError> {
         while let Some(line) = lines.peek() {
-            let number = lines.number();
+            let (number, line) = (lines.number(), header(line));
             let said = |key: &[u8]| line.strip_prefix(key);
             if let Some(mode) = said(b"old mode ") {
                 self.is = Some(mode_of(number, mode)?);
@@ -82,11 +141,11 @@ impl Section {
             } else if let Some(name) = said(b"rename to ") {
                 self.to = Some(whole_name(number, name)?);
             } else if let Some(percent) = said(b"similarity index ") {
-                self.similarity = Some(percent.to_vec());
-            } else if let Some(hashes) = said(b"index ") {
-                if let Some(mode) = hashes.split(|byte| *byte == b' ').nth(1) {
-                    self.is = Some(mode_of(number, mode)?);
+                if percent != b"100%" {
+                    self.content = Stated::Differs;
                 }
+            } else if let Some(index) = said(b"index ") {
+                self.index(number, index)?;
             } else if line.starts_with(b"copy from ") || line.starts_with(b"copy to ") {
                 return Err(PatchError::new(
                     number,
@@ -96,10 +155,39 @@ impl Section {
             } else if !line.starts_with(b"dissimilarity index ") {
                 break;
             }
-            no_carriage_return(number, line)?;
             lines.skip();
         }
         Ok(self)
+    }
+
+    /// Takes `1a2b3c4..5d6e7f8 100644`.
+    fn index(&mut self, number: usize, text: &[u8]) -> Result<(), PatchError> {
+        let mut words = text.split(|byte| *byte == b' ');
+        let ids = words.next().unwrap_or_default();
+        if let Some(mode) = words.next() {
+            self.is = Some(mode_of(number, mode)?);
+        }
+        let Some(at) = ids.windows(2).position(|two| two == b"..") else {
+            return Ok(());
+        };
+        let (old, new) = (ids.get(..at).unwrap_or_default(), ids.get(at + 2..));
+        let new = new.unwrap_or_default();
+        let is_id = |id: &[u8]| id.len() >= 4 && id.iter().all(u8::is_ascii_hexdigit);
+        if !is_id(old) || !is_id(new) {
+            return Ok(());
+        }
+        self.origin = Origin::Program;
+        let empty = |id: &[u8]| {
+            id.iter().all(|byte| *byte == b'0')
+                || id.len() >= 7 && EMPTY.iter().any(|empty| id.starts_with(empty))
+        };
+        self.content = match (empty(old), empty(new)) {
+            (true, true) => Stated::Nothing,
+            (true, false) => Stated::WasEmpty,
+            (false, _) if old == new => Stated::Nothing,
+            (false, _) => Stated::Differs,
+        };
+        Ok(())
     }
 
     /// Takes the `+++` line after this `---` line, and the hunks.
@@ -112,167 +200,68 @@ impl Section {
         let old = super::named(number, line)?;
         let new = super::named(lines.number(), lines.peek().unwrap_or_default())?;
         lines.skip();
-        self.texts = Some(name::without_prefixes(old, new));
-        while lines.peek().is_some_and(|line| line.starts_with(b"@@ ")) {
-            self.hunks.push(hunk::read(lines)?);
+        let times = [old.time, new.time];
+        if times.contains(&Time::Exact) && !times.contains(&Time::Unknown) {
+            self.origin = Origin::Program;
+        }
+        let begins: &[u8] = match self.origin {
+            Origin::Program => b"@@ -",
+            Origin::Hand => b"@@",
+        };
+        loop {
+            if self.origin == Origin::Hand {
+                skip_blank(lines);
+            }
+            let is_hunk = |line: &[u8]| line.starts_with(begins) && !line.starts_with(b"@@@");
+            if !lines.peek().is_some_and(is_hunk) {
+                break;
+            }
+            self.hunks.push(hunk::read(lines, self.origin)?);
         }
         if self.hunks.is_empty() {
             return Err(self.refused("there is no hunk after the `---` and `+++` lines"));
         }
+        let (mut left, mut right) = self.bare(old.name, new.name);
+        if let [hunk] = self.hunks.as_slice() {
+            // What is written for a file that is not there, unless its text says that it is. Its
+            // name is there all the same.
+            if times == [Time::Epoch, Time::Exact] && hunk.old().is_empty() {
+                left = Name::Nothing;
+            }
+            if times == [Time::Exact, Time::Epoch] && hunk.new_text().is_empty() {
+                right = Name::Nothing;
+            }
+        }
+        self.texts = Some((left, right));
         Ok(self)
+    }
+
+    /// The names of the texts, without the prefixes of git. One of them alone does not show
+    /// whether it has one; the line of git has both.
+    fn bare(&self, old: Name, new: Name) -> (Name, Name) {
+        let as_in_git_line = |name: &Name| match (name, &self.git_name) {
+            (Name::File(name), Some(git)) => name == git,
+            (Name::File(_) | Name::Nothing, _) => false,
+        };
+        if as_in_git_line(&old) || as_in_git_line(&new) {
+            (old, new)
+        } else {
+            name::without_prefixes(old, new)
+        }
     }
 
     fn refused(&self, what: &str) -> PatchError {
         PatchError::new(self.number, what)
     }
+}
 
-    /// Puts what the section says to the changes.
-    pub(super) fn put(self, names: Names<'_>, changes: &mut Changes) -> Result<(), PatchError> {
-        if self.from.is_some() || self.to.is_some() {
-            return self.put_rename(names, changes);
-        }
-        let (made, gone) = match &self.texts {
-            Some((Name::Nothing, Name::Nothing)) => {
-                return Err(self.refused("both sides are /dev/null"));
-            }
-            Some((Name::Nothing, Name::File(_))) => (true, false),
-            Some((Name::File(_), Name::Nothing)) => (false, true),
-            Some((Name::File(old), Name::File(new))) if old != new => {
-                return Err(self.refused(
-                    "the names after `---` and `+++` differ: write the same name in both, or say \
-                     a rename with the `rename from` and `rename to` lines of git",
-                ));
-            }
-            Some((Name::File(_), Name::File(_))) => (false, false),
-            None => (self.created.is_some(), self.deleted.is_some()),
-        };
-        if self.created.is_some() && !made || self.deleted.is_some() && !gone {
-            return Err(self.refused(
-                "its header says that the file is made or deleted, and its `---` or `+++` line \
-                 says otherwise: that side is /dev/null",
-            ));
-        }
-        let selector = names.selector(self.number, &self.name()?)?;
-        match (made, gone) {
-            (true, _) => self.put_new(selector, changes),
-            (false, true) => self.put_gone(selector, changes),
-            (false, false) => self.put_edit(selector, changes),
-        }
-    }
-
-    /// The one name of the file.
-    fn name(&self) -> Result<Vec<u8>, PatchError> {
-        match &self.texts {
-            Some((Name::Nothing, Name::File(name)) | (Name::File(name), _)) => Ok(name.clone()),
-            Some((Name::Nothing, Name::Nothing)) | None => self.git_name.clone().ok_or_else(|| {
-                self.refused("the two names of the `diff --git` line cannot be told apart")
-            }),
-        }
-    }
-
-    fn put_rename(self, names: Names<'_>, changes: &mut Changes) -> Result<(), PatchError> {
-        let (Some(from), Some(to)) = (&self.from, &self.to) else {
-            return Err(self.refused("a rename has both a `rename from` and a `rename to` line"));
-        };
-        if !self.hunks.is_empty() || self.new_mode.is_some() {
-            return Err(self.refused(
-                "a file is not renamed and changed by one patch: make the diff without renames \
-                 (`git diff --no-renames`), or send the rename first and the change after it",
-            ));
-        }
-        if self.similarity.as_deref().is_some_and(|p| p != b"100%") {
-            return Err(self.refused(
-                "the file is changed as well, says its similarity index, but its hunks are missing",
-            ));
-        }
-        let mut moved = rename(
-            names.selector(self.number, from)?,
-            names.selector(self.number, to)?,
-        );
-        moved.parents = Parents::Make;
-        changes.push(moved);
-        Ok(())
-    }
-
-    /// The only text of a file that is made or deleted.
-    fn whole_text(&self, side: fn(&Hunk) -> (&[u8], &[u8])) -> Result<Vec<u8>, PatchError> {
-        match self.hunks.as_slice() {
-            [] => Ok(Vec::new()),
-            [hunk] => match side(hunk) {
-                (text, []) => Ok(text.to_vec()),
-                (_, [_, ..]) => Err(PatchError::new(
-                    hunk.number,
-                    "a file that is made has only `+` lines, one that is deleted only `-` lines",
-                )),
-            },
-            [_, second, ..] => Err(PatchError::new(
-                second.number,
-                "a file that is made or deleted has one hunk",
-            )),
-        }
-    }
-
-    fn put_new(self, selector: Selector, changes: &mut Changes) -> Result<(), PatchError> {
-        let content = self.whole_text(|hunk| (&hunk.new, &hunk.old))?;
-        match self.created {
-            Some(Mode::Link) if content.is_empty() || content.ends_with(b"\n") => Err(self
-                .refused(
-                    "the text of a link is one line, followed by `\\ No newline at end of file`",
-                )),
-            Some(Mode::Link) => {
-                let mut made = link(selector, &content)
-                    .map_err(|_| self.refused("the text of the link is too long"))?;
-                made.parents = Parents::Make;
-                changes.push(made);
-                Ok(())
-            }
-            Some(Mode::File(_)) | None => {
-                let mut file = create(selector, content);
-                file.parents = Parents::Make;
-                // 0o644 is what a new file gets anyway, or less where its directory says so.
-                file.mode = match self.created {
-                    Some(Mode::File(mode)) if mode != 0o644 => Some(mode),
-                    Some(Mode::File(_) | Mode::Link) | None => None,
-                };
-                changes.push(file);
-                Ok(())
-            }
-        }
-    }
-
-    /// The patch has the whole text of a file that goes, so that only that file goes.
-    fn put_gone(self, selector: Selector, changes: &mut Changes) -> Result<(), PatchError> {
-        let content = self.whole_text(|hunk| (&hunk.old, &hunk.new))?;
-        let mut gone = delete(selector);
-        gone.expect = Expect::Content(Digest(*blake3::hash(&content).as_bytes()));
-        changes.push(gone);
-        Ok(())
-    }
-
-    fn put_edit(self, selector: Selector, changes: &mut Changes) -> Result<(), PatchError> {
-        if self.is == Some(Mode::Link) || self.new_mode == Some(Mode::Link) {
-            return Err(self.refused(
-                "what a link says, or whether it is one, is not edited: delete it and make \
-                 another, in two patches",
-            ));
-        }
-        let mode = match self.new_mode {
-            Some(Mode::File(mode)) => Some(mode),
-            Some(Mode::Link) | None => None,
-        };
-        match (self.hunks.is_empty(), mode) {
-            (false, mode) => changes.push(Edit {
-                selector,
-                expect: Expect::Any,
-                replacements: self.hunks.into_iter().map(Hunk::replace).collect(),
-                mode,
-            }),
-            (true, Some(mode)) => changes.push(chmod(selector, mode)),
-            (true, None) => {
-                return Err(self.refused("the section says nothing that could be done"));
-            }
-        }
-        Ok(())
+/// Empty lines before another hunk, which models write.
+fn skip_blank(lines: &mut Lines<'_>) {
+    let rest = lines.lines.get(lines.at..).unwrap_or_default();
+    let blank = rest.iter().take_while(|line| header(line).is_empty());
+    let blank = blank.count();
+    if rest.get(blank).is_some_and(|line| line.starts_with(b"@@")) {
+        lines.at += blank;
     }
 }
 

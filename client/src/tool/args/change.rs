@@ -3,7 +3,7 @@
 use super::pairs::Pairs;
 use super::values::{digest, mode, stamp};
 use clap::{Args, ValueEnum};
-use portcullis_protocol::session::{Deed, Deletion, Expect, Onto, Parents};
+use portcullis_protocol::session::{Count, Deed, Deletion, Expect, Onto, Parents, Tier, Tiers};
 use portcullis_protocol::view::{Digest, Stamp};
 use std::ffi::OsString;
 
@@ -101,15 +101,70 @@ struct ThereArgs {
     /// Only replace this content, by its blake3 as `read --digest` shows it.
     #[arg(long, value_name = "HEX", value_parser = digest)]
     expect_digest: Option<Digest>,
+    /// Replace whatever is there, seen by this session or not.
+    #[arg(long, visible_alias = "overwrite")]
+    force: bool,
 }
 
 impl WriteArgs {
     pub(in super::super) fn expect(&self) -> Expect {
-        if self.there.create {
-            Expect::Absent
-        } else {
-            expected(self.there.expect, self.there.expect_digest)
+        let ThereArgs {
+            create,
+            expect,
+            expect_digest,
+            force,
+        } = &self.there;
+        match (create, expect, expect_digest, force) {
+            (true, ..) => Expect::Absent,
+            (false, Some(version), ..) => Expect::Version(*version),
+            (false, None, Some(content), _) => Expect::Content(*content),
+            (false, None, None, true) => Expect::Any,
+            (false, None, None, false) => Expect::Seen,
         }
+    }
+}
+
+/// How strictly texts are compared.
+#[derive(Debug, Args)]
+pub(in super::super) struct TiersArgs {
+    /// How strictly texts are compared.
+    #[arg(long = "match", value_enum, value_name = "HOW")]
+    strictness: Option<Strictness>,
+    /// Where a text is not found so, compare it less strictly as well; again, or with commas.
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    allow: Vec<Allowed>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Strictness {
+    /// Byte for byte.
+    Exact,
+    /// Line ends, and blanks at the ends of lines, may differ.
+    Default,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Allowed {
+    /// All lines further in, or out, by the same blanks; new lines are shifted too.
+    Indentation,
+    /// Dashes, quotes and spaces of one kind are equal.
+    Punctuation,
+}
+
+impl TiersArgs {
+    /// The tiers of an edit that has `own` without these options.
+    pub(in super::super) fn over(&self, own: Tiers) -> Tiers {
+        let base = match self.strictness {
+            None => own,
+            Some(Strictness::Exact) => Tiers::EXACT,
+            Some(Strictness::Default) => Tiers::DEFAULT,
+        };
+        self.allow.iter().fold(base, |tiers, allowed| {
+            tiers.with(match allowed {
+                Allowed::Indentation => Tier::Indentation,
+                Allowed::Punctuation => Tier::Punctuation,
+            })
+        })
     }
 }
 
@@ -122,6 +177,8 @@ pub(in super::super) struct EditArgs {
     pub(in super::super) pairs: Pairs,
     #[command(flatten)]
     often: OftenArgs,
+    #[command(flatten)]
+    pub(in super::super) tiers: TiersArgs,
     #[command(flatten)]
     pub(in super::super) expect: ExpectArgs,
     #[command(flatten)]
@@ -141,11 +198,11 @@ struct OftenArgs {
 }
 
 impl EditArgs {
-    pub(in super::super) fn at(&self) -> crate::change::At {
+    pub(in super::super) fn count(&self) -> Count {
         if self.often.all {
-            crate::change::At::All
+            Count::All
         } else {
-            crate::change::At::Anywhere(self.often.count)
+            Count::Exactly(self.often.count)
         }
     }
 }
@@ -159,6 +216,8 @@ pub(in super::super) struct PatchArgs {
     #[arg(long, value_enum, default_value_t = PatchFormat::Auto)]
     pub(in super::super) format: PatchFormat,
     #[command(flatten)]
+    pub(in super::super) tiers: TiersArgs,
+    #[command(flatten)]
     pub(in super::super) dry_run: DryRunArgs,
 }
 
@@ -171,6 +230,10 @@ pub(in super::super) enum PatchFormat {
     V4a,
     /// A unified diff, with or without the headers of git.
     Unified,
+    /// SEARCH/REPLACE blocks, each below the name of its file.
+    Blocks,
+    /// Arguments of editing tools as JSON, one or a list.
+    Edits,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! Values of options, parsed into what they mean.
 
 use clap::builder::RangedI64ValueParser;
+use portcullis_protocol::anchor::Anchor;
 use portcullis_protocol::limits::{SEARCH_CONTEXT_MAX, SEARCH_FILE_BYTES_MAX};
 use portcullis_protocol::path::Label;
 use portcullis_protocol::session::{Cursor, Range};
@@ -94,6 +95,24 @@ pub(super) fn digest(text: &str) -> Result<Digest, String> {
         })
 }
 
+/// The label of a line, as `read --labels` shows it.
+pub(super) fn anchor(text: &str) -> Result<Anchor, String> {
+    text.parse().map_err(|error| match text.split_once('|') {
+        Some((before, _)) => format!("give only what stands before the bar, `{before}`"),
+        None => format!("{error}; `read --labels` shows them"),
+    })
+}
+
+/// The labels of a first line and a last, or of one line.
+pub(super) fn anchors(text: &str) -> Result<(Anchor, Anchor), String> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    let (first, last) = (anchor(first)?, anchor(last)?);
+    if last.line < first.line {
+        return Err("the last line comes before the first".to_owned());
+    }
+    Ok((first, last))
+}
+
 /// Permission bits, octal.
 pub(super) fn mode(text: &str) -> Result<u16, String> {
     let octal = text.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
@@ -143,6 +162,25 @@ mod tests {
         assert_eq!(digest(&"ab".repeat(32)), Ok(Digest([0xab; 32])));
         assert!(digest("ab").is_err());
         assert!(digest(&"zz".repeat(32)).is_err());
+    }
+
+    #[test]
+    fn labels_are_copied_without_their_lines() {
+        let (first, last) = anchors("2:k3f9q..11:00000").unwrap();
+        assert_eq!((first.line, last.line), (2, 11));
+        let (first, last) = anchors("2:k3f9q").unwrap();
+        assert_eq!(first, last);
+        assert!(anchor("2:k3f9q|text").unwrap_err().contains("`2:k3f9q`"));
+        for bad in [
+            "",
+            "2",
+            "3:k3f9q..2:k3f9q",
+            "2:k3f9q..",
+            "2:k3f9q..3",
+            "2:k3f9q-3:k3f9q",
+        ] {
+            assert!(anchors(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

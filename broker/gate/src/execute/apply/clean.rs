@@ -8,7 +8,7 @@ use crate::sys::directory::{self, Fetch};
 use crate::sys::open::{self, Purpose};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::Deletion;
-use portcullis_protocol::view::Kind;
+use portcullis_protocol::view::{Kind, ObjectId};
 use rustix::io::Errno;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -25,66 +25,62 @@ pub(super) struct Left {
     pub(super) entries: u64,
 }
 
-/// Whether cleaning up after a step may take long.
+/// Whether cleaning up after an act may take long.
 pub(super) fn is_long(made: &Made) -> bool {
     match made {
-        Made::Claimed { deletion, .. } => match deletion {
+        Made::Claimed { deletion, .. } | Made::Exchanged { deletion, .. } => match deletion {
             Deletion::Tree => true,
             Deletion::File | Deletion::Directory => false,
         },
-        Made::Nothing
-        | Made::Directory { .. }
+        Made::Directory { .. }
         | Made::Named { .. }
-        | Made::Exchanged { .. }
         | Made::Renamed { .. }
-        | Made::Traded { .. }
+        | Made::Swapped { .. }
         | Made::Moded { .. } => false,
     }
 }
 
-/// Cleans up after all steps.
+/// Cleans up after all acts. What lay in a directory that goes as well comes before it, as it did
+/// when it was taken.
 pub(super) fn all(made: Vec<Made>) -> Left {
     let mut left = Left::default();
-    for step in made {
-        let clean = match step {
+    for act in made {
+        let clean = match act {
             Made::Exchanged {
                 at,
                 temporary,
                 displaced,
+                deletion,
                 ..
-            } => remove(&at.beside(temporary), displaced),
-            Made::Traded {
-                from,
-                temporary,
-                displaced,
-                ..
-            } => remove(&from.beside(temporary), displaced),
+            } => gone(&at.beside(temporary), displaced, deletion, &mut left),
             Made::Claimed {
                 at,
                 temporary,
                 id,
                 deletion,
-            } => {
-                let beside = at.beside(temporary);
-                match deletion {
-                    Deletion::File => remove(&beside, id),
-                    Deletion::Directory => {
-                        let gone = insist(|| change::remove_directory(beside.fd(), &beside.name));
-                        left.entries += u64::from(gone.is_err());
-                        gone.is_ok()
-                    }
-                    Deletion::Tree => remove_tree(&beside, &mut left.entries),
-                }
-            }
-            Made::Nothing
-            | Made::Directory { .. }
+            } => gone(&at.beside(temporary), id, deletion, &mut left),
+            Made::Directory { .. }
             | Made::Named { .. }
             | Made::Renamed { .. }
+            | Made::Swapped { .. }
             | Made::Moded { .. } => true,
         };
         left.names += u32::from(!clean);
     }
     left
+}
+
+/// Removes what was taken from its name; whether nothing is left.
+fn gone(beside: &Name, id: ObjectId, deletion: Deletion, left: &mut Left) -> bool {
+    match deletion {
+        Deletion::File => remove(beside, id),
+        Deletion::Directory => {
+            let gone = insist(|| change::remove_directory(beside.fd(), &beside.name));
+            left.entries += u64::from(gone.is_err());
+            gone.is_ok()
+        }
+        Deletion::Tree => remove_tree(beside, &mut left.entries),
+    }
 }
 
 /// Removes a directory and all below it; whether nothing is left. Every directory is opened from

@@ -1,8 +1,9 @@
-//! Taking back what was made, last step first. Nothing of anybody else is removed: what is taken
+//! Taking back what was made, last act first. Nothing of anybody else is removed: what is taken
 //! back is looked at first, under a name nobody knows.
 
-use super::{Made, Name};
+use super::{Made, Name, Placed};
 use crate::sys::{change, meta};
+use portcullis_protocol::session::Deletion;
 use portcullis_protocol::view::ObjectId;
 use rustix::io::Errno;
 use std::os::fd::AsFd as _;
@@ -18,21 +19,20 @@ pub(super) struct Undone {
     pub(super) left: u32,
 }
 
-/// Takes back all steps.
+/// Takes back all acts.
 pub(super) fn all(made: Vec<Made>) -> Undone {
     let mut undone = Undone::default();
-    for step in made.into_iter().rev() {
-        if !one(step) {
+    for act in made.into_iter().rev() {
+        if !one(act) {
             undone.left += 1;
         }
     }
     undone
 }
 
-/// Takes back one step; whether it could.
+/// Takes back one act; whether it could.
 fn one(made: Made) -> bool {
     match made {
-        Made::Nothing => true,
         Made::Directory { at, id } => {
             // Only an empty directory goes: what others put into it stays, and it with it.
             at.object() == Ok(id) && again(|| change::remove_directory(at.fd(), &at.name))
@@ -51,6 +51,7 @@ fn one(made: Made) -> bool {
             temporary,
             placed,
             displaced,
+            ..
         } => {
             let beside = at.beside(temporary);
             beside.object() == Ok(displaced)
@@ -65,18 +66,7 @@ fn one(made: Made) -> bool {
             to.object() == Ok(id)
                 && again(|| change::rename(to.fd(), &to.name, from.fd(), &from.name))
         }
-        Made::Traded {
-            from,
-            to,
-            temporary,
-            id,
-            ..
-        } => {
-            let beside = from.beside(temporary);
-            again(|| change::rename(beside.fd(), &beside.name, from.fd(), &from.name))
-                && to.object() == Ok(id)
-                && trade_back(&from, &to, id)
-        }
+        Made::Swapped { from, to, id } => to.object() == Ok(id) && trade_back(&from, &to, id),
         Made::Moded { object, before } => again(|| meta::set_mode(object.as_fd(), before)),
     }
 }
@@ -114,9 +104,24 @@ pub(super) fn remove(beside: &Name, ours: ObjectId) -> bool {
     false
 }
 
+/// Removes what was put under a temporary name and is ours; whether nothing is left of it.
+pub(super) fn unplace(beside: &Name, placed: Placed) -> bool {
+    match placed.deletion {
+        Deletion::File => remove(beside, placed.id),
+        // Only an empty one goes: what others put into it stays.
+        Deletion::Directory | Deletion::Tree => match beside.object() {
+            Ok(object) if object == placed.id => {
+                again(|| change::remove_directory(beside.fd(), &beside.name))
+            }
+            Err(Errno::NOENT) => true,
+            Ok(_) | Err(_) => false,
+        },
+    }
+}
+
 /// After an exchange brought out something else than expected: exchanges back until the name has
 /// what it had, and removes ours, which is `placed`.
-pub(super) fn put_back(at: &Name, beside: &Name, placed: ObjectId) -> bool {
+pub(super) fn put_back(at: &Name, beside: &Name, placed: Placed) -> bool {
     let Some(out) = (0..TRIES).find_map(|_| beside.object().ok()) else {
         return false;
     };
@@ -130,14 +135,14 @@ pub(super) fn put_back(at: &Name, beside: &Name, placed: ObjectId) -> bool {
 ///
 /// Only ours is removed. Any other version that is left here was displaced by ours and replaced by
 /// somebody who saw ours, and not it: nobody has thrown it away, so that it is kept, and told.
-fn settle(at: &Name, beside: &Name, placed: ObjectId, restored: ObjectId) -> bool {
-    let (mut expected, mut put) = (placed, restored);
+fn settle(at: &Name, beside: &Name, placed: Placed, restored: ObjectId) -> bool {
+    let (mut expected, mut put) = (placed.id, restored);
     for _ in 0..EXCHANGES_MAX {
         let Some(out) = (0..TRIES).find_map(|_| beside.object().ok()) else {
             return false;
         };
         if out == expected {
-            return out == placed && remove(beside, out);
+            return out == placed.id && unplace(beside, placed);
         }
         // Not possible when the name was removed: it stays so, and what came out is kept.
         if !again(|| change::exchange(beside.fd(), &beside.name, at.fd(), &at.name)) {

@@ -1,0 +1,1 @@
+//! Nothing: only the sources of what the manifests name are wanted.
