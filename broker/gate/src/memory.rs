@@ -103,9 +103,10 @@ impl Memory {
         }
     }
 
-    /// Every version known of an object or of what had its name before, the object's own first.
-    pub(crate) fn versions(&self, name: Name<'_>, object: ObjectId) -> Vec<Version> {
-        self.with(|kept| kept.versions(name, object))
+    /// Every version known of the object of this stamp or of what had its name before, the object's
+    /// own first.
+    pub(crate) fn versions(&self, name: Name<'_>, stamp: &Stamp) -> Vec<Version> {
+        self.with(|kept| kept.versions(name, stamp))
             .unwrap_or_default()
     }
 
@@ -156,6 +157,12 @@ struct Entry {
 }
 
 impl Entry {
+    /// Whether it is of the object of this stamp: the number of one that is gone is given to another.
+    fn is_of(&self, stamp: &Stamp) -> bool {
+        let latest = self.latest.stamps.last();
+        latest.is_some_and(|known| known.born == stamp.born)
+    }
+
     fn versions(&self) -> impl Iterator<Item = &Version> {
         std::iter::once(&self.latest).chain(&self.whole)
     }
@@ -234,7 +241,7 @@ impl Kept {
             digest,
             seen: Seen::Part(Ranges::default()),
         };
-        let mut entry = match self.take(name, stamp.object()) {
+        let mut entry = match self.take(name, &stamp) {
             Some(mut entry) => {
                 entry.meet(&stamp, fresh);
                 entry
@@ -260,10 +267,14 @@ impl Kept {
         }
     }
 
-    fn versions(&self, name: Name<'_>, object: ObjectId) -> Vec<Version> {
+    fn versions(&self, name: Name<'_>, stamp: &Stamp) -> Vec<Version> {
+        let object = stamp.object();
+        let own = self.objects.get(&object).filter(|own| own.is_of(stamp));
+        // One that had the name before may have had the number too.
         let named = self.named(name);
-        let ids = std::iter::once(&object).chain(named.filter(|id| **id != object));
-        ids.filter_map(|id| self.objects.get(id))
+        let named = named.filter(|id| own.is_none() || **id != object);
+        own.into_iter()
+            .chain(named.and_then(|id| self.objects.get(id)))
             .flat_map(Entry::versions)
             .cloned()
             .collect()
@@ -325,19 +336,26 @@ impl Kept {
     /// Takes out what is known of an object that is met by this name now. Of one that is met for
     /// the first time, what was known whole of what had the name before: most programs replace a
     /// file by another object of its name.
-    fn take(&mut self, name: Name<'_>, id: ObjectId) -> Option<Entry> {
-        if let Some(entry) = self.objects.remove(&id) {
+    fn take(&mut self, name: Name<'_>, stamp: &Stamp) -> Option<Entry> {
+        let id = stamp.object();
+        if self.objects.get(&id).is_some_and(|own| own.is_of(stamp)) {
+            let entry = self.objects.remove(&id)?;
             self.ages.remove(&entry.age);
             return Some(entry);
         }
-        let before = self.named(name).and_then(|id| self.objects.get(id))?;
-        let whole = before.versions().find(|v| v.seen == Seen::Whole)?;
-        Some(Entry {
-            name: before.name.clone(),
-            age: 0,
-            latest: whole.clone(),
-            whole: None,
-        })
+        let before = self.named(name).and_then(|id| self.objects.get(id));
+        let heir = before.and_then(|before| {
+            let whole = before.versions().find(|v| v.seen == Seen::Whole)?;
+            Some(Entry {
+                name: before.name.clone(),
+                age: 0,
+                latest: whole.clone(),
+                whole: None,
+            })
+        });
+        // Of one that had its number and is gone.
+        self.forget(id);
+        heir
     }
 
     /// Keeps what is known of an object under this name, as the one touched last.

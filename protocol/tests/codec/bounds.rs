@@ -147,6 +147,20 @@ fn a_composed_set_keeps_its_limits() {
 }
 
 #[test]
+fn a_composed_set_has_one_encoding() {
+    let set = ChangeSet {
+        changes: Few::new(vec![deletion(b"a")]).unwrap(),
+        deed: Deed::Commit,
+    };
+    let (bytes, ask) = encode_composed(&set, b"content").unwrap();
+    // The number of changes, 1, in two bytes instead of one.
+    assert_eq!(bytes[0], 1);
+    let longer = [&[0x81, 0x00], &bytes[1..]].concat();
+    let ask = ChangeComposed { set: ask.set + 1 };
+    assert_eq!(decode_composed(&longer, ask), Err(ComposedError::Malformed));
+}
+
+#[test]
 fn a_set_over_its_own_limit_is_not_composed() {
     // As many of the smallest edits as fit, and one list more.
     let one = [&[1, 0, 0, 0][..], &list(EDITS_MAX, &LEAST_EDIT), &[1, 0]].concat();

@@ -418,6 +418,30 @@ fn row_53_what_was_read_whole_and_changed_by_another_session_is_a_conflict() {
 }
 
 #[test]
+fn row_56_a_version_that_was_seen_and_is_gone_is_a_conflict_for_every_verb() {
+    let mut arena = arena();
+    let inside = arena.inside();
+    let mut opened = arena.session();
+    let session = &mut opened.session;
+    read(session);
+    let was = Expect::Version(stamp(session, "f"));
+    arena.write("f", "changed by another\n");
+    let mut edit = change::replace(at("f"), "changed", "lost");
+    edit.expect = was;
+    let mut delete = change::delete(at("f"));
+    delete.expect = was;
+    let mut rename = change::rename(at("f"), at("elsewhere"));
+    rename.expect = was;
+    let mut chmod = change::chmod(at("f"), 0o600);
+    chmod.expect = was;
+    for changes in [one(edit), one(delete), one(rename), one(chmod)] {
+        let refusal = refused(session, &changes);
+        assert_eq!(refusal.code, Code::Conflict, "{refusal}: {changes:?}");
+        assert_eq!(bytes(inside.join("f")), b"changed by another\n");
+    }
+}
+
+#[test]
 fn rows_52_and_54_two_sessions_lose_nothing_of_each_other() {
     let mut arena = arena();
     let inside = arena.inside();

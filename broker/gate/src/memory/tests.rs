@@ -41,7 +41,7 @@ fn show(memory: &Memory, name: &str, stamp: Stamp, bytes: Range<u64>, digest: Op
 fn whole(memory: &Memory, name: &str, stamp: Stamp, digest: u8) -> bool {
     let digest = Some(Digest([digest; 32]));
     memory
-        .versions((ROOT, &path(name)), stamp.object())
+        .versions((ROOT, &path(name)), &stamp)
         .iter()
         .any(|version| version.seen == Seen::Whole && version.is(&stamp, digest))
 }
@@ -107,13 +107,13 @@ fn an_old_stamp_of_the_same_content_stays_known() {
     for n in 1..=3 {
         show(&memory, "f", stamp(7, n, 100), 0..100, Some(9));
     }
-    let known = memory.versions((ROOT, &path("f")), stamp(7, 1, 100).object());
+    let known = memory.versions((ROOT, &path("f")), &stamp(7, 1, 100));
     assert_eq!(known.len(), 1);
     assert!((1..=3).all(|n| known[0].had(&stamp(7, n, 100))));
     for n in 4..40 {
         show(&memory, "f", stamp(7, n, 100), 0..100, Some(9));
     }
-    let known = memory.versions((ROOT, &path("f")), stamp(7, 1, 100).object());
+    let known = memory.versions((ROOT, &path("f")), &stamp(7, 1, 100));
     assert_eq!(known[0].stamps.len(), STAMPS_MAX);
 }
 
@@ -217,7 +217,56 @@ fn a_session_that_may_change_nothing_keeps_nothing() {
     assert!(!memory.keeps());
     assert!(
         memory
-            .versions((ROOT, &path("f")), stamp(7, 1, 100).object())
+            .versions((ROOT, &path("f")), &stamp(7, 1, 100))
             .is_empty()
     );
+}
+
+#[test]
+fn a_number_that_another_object_got_says_nothing_of_it() {
+    let born = |seconds| Some(Timestamp { seconds, nanos: 0 });
+    let first = Stamp {
+        born: born(1),
+        ..stamp(7, 1, 100)
+    };
+    let second = Stamp {
+        born: born(2),
+        ..stamp(7, 2, 100)
+    };
+    let memory = memory();
+    show(&memory, "f", first, 0..100, Some(1));
+    assert!(whole(&memory, "f", first, 1));
+    // By another name there is nothing, not even another version.
+    let other = (ROOT, &path("other"));
+    assert!(memory.versions(other, &second).is_empty());
+    assert!(!memory.versions(other, &first).is_empty());
+    // What is shown of it is of itself.
+    show(&memory, "other", second, 0..3, None);
+    let known = memory.versions(other, &second);
+    assert!(
+        known.iter().all(|version| version.seen != Seen::Whole),
+        "{known:?}"
+    );
+    assert!(memory.versions((ROOT, &path("f")), &first).is_empty());
+}
+
+#[test]
+fn what_had_the_name_is_known_though_its_number_was_given_to_the_next() {
+    let born = |seconds| Some(Timestamp { seconds, nanos: 0 });
+    let first = Stamp {
+        born: born(1),
+        ..stamp(7, 1, 100)
+    };
+    let second = Stamp {
+        born: born(2),
+        ..stamp(7, 2, 100)
+    };
+    let memory = memory();
+    show(&memory, "f", first, 0..100, Some(1));
+    assert!(
+        whole(&memory, "f", second, 1),
+        "saved again with the same content"
+    );
+    show(&memory, "f", second, 0..3, None);
+    assert!(whole(&memory, "f", second, 1));
 }

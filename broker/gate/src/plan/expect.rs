@@ -49,7 +49,7 @@ pub(super) fn check(
         Expect::Content(wanted) if there.digest == Some(wanted) => Ok(()),
         Expect::Content(_) => Err(refuse(Code::Conflict)),
         Expect::Version(wanted) => {
-            let known = memory.versions(there.name, wanted.object());
+            let known = memory.versions(there.name, &wanted);
             let touched = || {
                 let mut had = known.iter().filter(|version| version.had(&wanted));
                 there.digest.is_some() && had.any(|version| version.digest == there.digest)
@@ -68,7 +68,7 @@ pub(super) fn check(
 
 /// Whether the session knows what is there.
 fn seen(memory: &Memory, asked: Asked<'_>, need: Need, there: There<'_>) -> Result<(), Refusal> {
-    let known = memory.versions(there.name, there.stamp.object());
+    let known = memory.versions(there.name, &there.stamp);
     let now = |version: &&Version| version.is(&there.stamp, there.digest);
     let refuse = |code| asked.refuse(code).finding(there.stamp);
     let mut part = None;
