@@ -96,7 +96,8 @@ fn one_round(world: &mut World, round: u64) -> Option<Seen> {
         });
         // Nothing panics while it stands still: the other threads would be waited for for ever.
         if !stop_within(gate, &held, || holding.is_finished()) {
-            kill_process(pid(gate), Signal::CONT).unwrap();
+            // It is gone with its session when that was done first.
+            kill_process(pid(gate), Signal::CONT).unwrap_or_default();
             holding.join().unwrap();
             return None;
         }
@@ -150,8 +151,15 @@ fn stop_within(gate: i32, held: &Path, over: impl Fn() -> bool) -> bool {
         }
         std::thread::yield_now();
     }
-    kill_process(pid(gate), Signal::STOP).unwrap();
-    while state_of(gate).is_none_or(|(state, _)| state != 'T') {
+    if kill_process(pid(gate), Signal::STOP).is_err() {
+        return false;
+    }
+    while let Some((state, _)) = state_of(gate)
+        && state != 'T'
+    {
+        if over() {
+            return false;
+        }
         std::thread::yield_now();
     }
     !held.join((MANY - 1).to_string()).exists()

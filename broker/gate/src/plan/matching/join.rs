@@ -86,7 +86,10 @@ fn refuse_overlaps(text: &Text<'_>, splices: &[Splice<'_>]) -> Result<(), Failed
     let mut before: Option<&Splice<'_>> = None;
     for other in splices.iter().filter(|splice| changes(splice)) {
         let one = before.replace(other);
-        if let Some(one) = one.filter(|one| other.range.start < one.range.end) {
+        // What changes a byte order mark changes where the first line begins.
+        let mark = text.mark();
+        let moves = |one: &Splice<'_>| one.range.start < mark && other.range.start == mark;
+        if let Some(one) = one.filter(|one| other.range.start < one.range.end || moves(one)) {
             let (first, second) = (one.edit.min(other.edit), one.edit.max(other.edit));
             let line = text.at(other.range.start);
             let note = format!(

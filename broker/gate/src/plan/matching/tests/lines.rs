@@ -20,6 +20,14 @@ fn anchored(first: u64, last: u64, deed: AnchoredDeed, text: &str) -> Plan {
 }
 
 #[test]
+fn nothing_is_put_first_where_another_edit_changes_the_byte_order_mark() {
+    let both = Plan::default().replace("\u{feff}", "").insert(0, "x\n");
+    assert_eq!(both.miss("\u{feff}a\n").code, Code::Collision);
+    let apart = Plan::default().replace("\u{feff}", "").insert(1, "x\n");
+    assert_eq!(apart.on("\u{feff}a\n"), "a\nx\n");
+}
+
+#[test]
 fn lines_are_put_after_a_line() {
     let put = |line, text| Plan::default().insert(line, text);
     assert_eq!(put(0, "x\n").on("a\nb\n"), "x\na\nb\n");
