@@ -222,8 +222,8 @@ fn a_session_that_may_change_nothing_keeps_nothing() {
     );
 }
 
-#[test]
-fn a_number_that_another_object_got_says_nothing_of_it() {
+/// Two objects, of which the second got the number of the first.
+fn one_number_twice() -> (Stamp, Stamp) {
     let born = |seconds| Some(Timestamp { seconds, nanos: 0 });
     let first = Stamp {
         born: born(1),
@@ -233,6 +233,12 @@ fn a_number_that_another_object_got_says_nothing_of_it() {
         born: born(2),
         ..stamp(7, 2, 100)
     };
+    (first, second)
+}
+
+#[test]
+fn a_number_that_another_object_got_says_nothing_of_it() {
+    let (first, second) = one_number_twice();
     let memory = memory();
     show(&memory, "f", first, 0..100, Some(1));
     assert!(whole(&memory, "f", first, 1));
@@ -252,15 +258,7 @@ fn a_number_that_another_object_got_says_nothing_of_it() {
 
 #[test]
 fn what_had_the_name_is_known_though_its_number_was_given_to_the_next() {
-    let born = |seconds| Some(Timestamp { seconds, nanos: 0 });
-    let first = Stamp {
-        born: born(1),
-        ..stamp(7, 1, 100)
-    };
-    let second = Stamp {
-        born: born(2),
-        ..stamp(7, 2, 100)
-    };
+    let (first, second) = one_number_twice();
     let memory = memory();
     show(&memory, "f", first, 0..100, Some(1));
     assert!(
