@@ -116,10 +116,10 @@ fn a_directory_that_becomes_a_denied_one_gets_nothing_new() {
         mint: |order| order,
         attacks: |world| vec![Mover::start(world)],
         pace: pace(1, 1500),
+        // What is refused before it is begun is a matter of moments, and not met in every run.
         wanted: &[
             ("create", "done"),
             ("create", "failed not_found"),
-            ("create", "refused not_found"),
             ("mkdir", "failed not_found"),
             ("link", "failed not_found"),
             ("replace", "failed not_found"),
