@@ -1,8 +1,8 @@
 //! Changes while other tests start programs: one that is being started holds every file that was
 //! being written at that moment until it runs, so that a file may be busy for a while.
 
-use portcullis_client::{Changes, Error, ErrorCode, Made, Session};
-use portcullis_protocol::refusal::Code;
+use portcullis_client::{Changed, Changes, Error, Made, Session};
+use portcullis_protocol::refusal::{Code, Refusal};
 use std::time::Duration;
 
 /// What the session answers when nothing is busy any more.
@@ -16,20 +16,8 @@ pub fn patiently(session: &mut Session, changes: &Changes) -> Result<Made, Error
     session.change(changes)
 }
 
+/// An effect whose end is not known is not tried again, whatever ended it.
 fn is_busy(error: &Error) -> bool {
-    let code = match error.code() {
-        ErrorCode::Refused(refusal) => Some(refusal.code),
-        ErrorCode::Failed(changed) => changed.refusal.as_ref().map(|refusal| refusal.code),
-        ErrorCode::Closed(_)
-        | ErrorCode::Protocol(_)
-        | ErrorCode::Stalled
-        | ErrorCode::Io(_)
-        | ErrorCode::TooLarge(_)
-        | ErrorCode::Invalid(_)
-        | ErrorCode::CannotOpen(..)
-        | ErrorCode::NoSession(_)
-        | ErrorCode::Uncertain(_)
-        | ErrorCode::Unanswered(_) => None,
-    };
-    code == Some(Code::Busy)
+    let busy = |refusal: &Refusal| refusal.code == Code::Busy;
+    error.changed() == Changed::Unchanged && error.refusal().is_some_and(busy)
 }
