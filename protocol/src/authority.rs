@@ -1,111 +1,36 @@
 //! What a session may do: immutable, and only ever made smaller.
 //!
 //! There is one combinator, [`Authority::intersect`]. Nothing adds a root, a grant or a verb, or
-//! takes a denial away, once an authority is sealed.
+//! takes a denial away, once an authority is sealed. [`Authority::rebind`] gives it to another
+//! conversation of the same owner, and [`Authority::rebase`] takes roots away or has them held
+//! anew; neither allows anything more.
+
+mod budgets;
+mod grant;
+mod root;
+
+pub use budgets::{Budget, Budgets};
+pub use grant::{Grant, Inputs, Level, Operation};
+pub use root::{Durable, DurableField, FileSystem, Root, RootId, RootIdentity, Scope};
 
 use crate::bounded::{Bytes, Text};
 use crate::limits::{
     AUTHORITY_BYTES_MAX, DENIALS_MAX, GRANTS_MAX, PATTERN_BYTES_MAX, REASON_BYTES_MAX, ROOTS_MAX,
 };
-use crate::path::{Label, RelPath};
+use crate::path::RelPath;
 use crate::refusal::Rule;
-use crate::verb::{Verb, VerbSet};
-use crate::view::{RootIndex, Timestamp};
+use crate::verb::VerbSet;
+use crate::view::RootIndex;
+use grant::{asked, maximal, meet};
 use serde::{Deserialize, Serialize};
-
-/// What a root is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Scope {
-    /// The user's project.
-    Workspace,
-    /// A private place for temporary work.
-    Scratch,
-    /// Something outside the project, usually only read.
-    External,
-    /// Belongs to the authority's owner alone.
-    Private,
-}
-
-impl Scope {
-    /// Its name, as commands spell it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Workspace => "workspace",
-            Self::Scratch => "scratch",
-            Self::External => "external",
-            Self::Private => "private",
-        }
-    }
-}
-
-/// A sealed root, unique in one incarnation of a broker; never reused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct RootId(pub u64);
-
-/// What the kernel said of a root's directory when it was sealed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct RootIdentity {
-    /// Device number.
-    pub device: u64,
-    /// Inode number.
-    pub inode: u64,
-    /// Birth, where the file system keeps it.
-    pub born: Option<Timestamp>,
-    /// Mount, unique while the system runs.
-    pub mount: u64,
-}
-
-/// File systems whose names and types are known to behave as the broker relies on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum FileSystem {
-    /// ext2, ext3 or ext4, without case folding.
-    Ext,
-    /// XFS.
-    Xfs,
-    /// btrfs: a subvolume below the root is a crossing.
-    Btrfs,
-    /// tmpfs.
-    Tmpfs,
-    /// overlayfs.
-    Overlay,
-    /// F2FS, without case folding.
-    F2fs,
-}
-
-/// A sealed root inside an authority.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Root {
-    /// Which sealed root.
-    pub id: RootId,
-    /// Its name inside the session.
-    pub label: Label,
-    /// What it is for.
-    pub scope: Scope,
-    /// Where it was when sealed: the components of its absolute path. Denials are judged on it
-    /// together with the path below; it is never opened.
-    pub location: RelPath,
-    /// What was sealed.
-    pub identity: RootIdentity,
-    /// The file system it is on.
-    pub file_system: FileSystem,
-}
-
-/// Verbs on a subtree of a root. The prefix is resolved from the root each time it is used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
-    /// Index into the authority's roots.
-    pub root: RootIndex,
-    /// The subtree; the empty path is the whole root.
-    pub prefix: RelPath,
-    /// What may be done there.
-    pub verbs: VerbSet,
-}
 
 /// How a denial shows itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Effect {
     /// The object is listed, and refused with the rule's name.
     Deny,
+    /// The object is listed, and what is granted there needs an approval for each use.
+    Ask,
     /// The object is absent: not found, not listed, not counted. Applies to every verb.
     Hide,
 }
@@ -154,12 +79,21 @@ pub struct Parts {
     pub request: Text<REASON_BYTES_MAX>,
     /// The end user on whose behalf it acts.
     pub owner: Text<REASON_BYTES_MAX>,
+    /// The runtime's own name for the conversation, thread or job it belongs to; what the owner
+    /// started elsewhere is none of its business.
+    pub conversation: Text<REASON_BYTES_MAX>,
+    /// The authority it was made within.
+    pub parent: Option<AuthorityId>,
     /// The roots; the first is the default.
     pub roots: Vec<Root>,
     /// The grants.
     pub grants: Vec<Grant>,
+    /// What may be done with an approval for each use.
+    pub asks: Vec<Grant>,
     /// The denials.
     pub denials: Vec<Denial>,
+    /// How much may be done in all.
+    pub budgets: Budgets,
     /// When it ends, in milliseconds since 1970.
     pub expires_ms: Option<u64>,
 }
@@ -170,8 +104,8 @@ pub enum AuthorityError {
     /// More roots than [`ROOTS_MAX`].
     #[error("more than {ROOTS_MAX} roots")]
     TooManyRoots,
-    /// More grants than [`GRANTS_MAX`], after those that others cover were dropped.
-    #[error("more than {GRANTS_MAX} grants")]
+    /// More grants and asks than [`GRANTS_MAX`], after those that others cover were dropped.
+    #[error("more than {GRANTS_MAX} grants and asks")]
     TooManyGrants,
     /// More denials than [`DENIALS_MAX`].
     #[error("more than {DENIALS_MAX} denials, built-in ones included")]
@@ -182,8 +116,8 @@ pub enum AuthorityError {
     /// Two roots have one label, or one root stands twice.
     #[error("two roots have one label, or one root stands twice")]
     DuplicateRoot,
-    /// A grant names a root that is not there.
-    #[error("a grant names a root that is not there")]
+    /// A grant or an ask names a root that is not there.
+    #[error("a grant or an ask names a root that is not there")]
     DanglingGrant,
 }
 
@@ -229,15 +163,14 @@ impl Authority {
                 return Err(AuthorityError::DuplicateRoot);
             }
         }
-        if parts
-            .grants
-            .iter()
-            .any(|g| usize::from(g.root.0) >= parts.roots.len())
-        {
+        let roots = parts.roots.len();
+        let dangles = |grant: &Grant| usize::from(grant.root.0) >= roots;
+        if parts.grants.iter().chain(&parts.asks).any(dangles) {
             return Err(AuthorityError::DanglingGrant);
         }
         parts.grants = maximal(parts.grants);
-        if parts.grants.len() > GRANTS_MAX {
+        parts.asks = asked(parts.asks, &parts.grants);
+        if parts.grants.len() + parts.asks.len() > GRANTS_MAX {
             return Err(AuthorityError::TooManyGrants);
         }
         parts
@@ -271,38 +204,57 @@ impl Authority {
         self.parts.roots.get(usize::from(index.0))
     }
 
-    /// The grant that allows `verb` on `path`, if one does. Denials are judged apart.
-    pub fn grant(&self, root: RootIndex, path: &RelPath, verb: Verb) -> Option<&Grant> {
-        self.parts
-            .grants
-            .iter()
-            .find(|g| g.root == root && g.verbs.has(verb) && path.below(&g.prefix).is_some())
+    /// The grant that allows an operation on `path`, if one does. Denials are judged apart.
+    pub fn grant(&self, root: RootIndex, path: &RelPath, operation: Operation) -> Option<&Grant> {
+        let mut grants = self.parts.grants.iter();
+        grants.find(|grant| grant.covers(root, path, operation))
     }
 
-    /// What both allow, under the names of `self`: roots meet by identity, grants by subtree and
-    /// verb, denials join, the earlier expiry holds. Another owner leaves nothing.
+    /// How far an operation on `path` is allowed. Denials, which may lower it, are judged apart.
+    pub fn level(&self, root: RootIndex, path: &RelPath, operation: Operation) -> Level {
+        let covers = |grant: &Grant| grant.covers(root, path, operation);
+        if self.parts.grants.iter().any(covers) {
+            Level::Granted
+        } else if self.parts.asks.iter().any(covers) {
+            Level::Ask
+        } else {
+            Level::Nothing
+        }
+    }
+
+    /// Whether some grant or ask is limited to exact inputs, so that the digest of an operation
+    /// matters.
+    pub fn tells_inputs_apart(&self) -> bool {
+        let mut all = self.parts.grants.iter().chain(&self.parts.asks);
+        all.any(|grant| grant.inputs != Inputs::Any)
+    }
+
+    /// What both allow, under the names of `self`: roots meet by identity, grants by subtree, verb,
+    /// mode and input, asks likewise, denials join, budgets and expiry are the smaller ones. Another
+    /// owner or conversation leaves nothing.
     ///
     /// Guaranteed by `tests` of this module: never more than either, idempotent, and in either
     /// order the same but for names.
     pub fn intersect(&self, other: &Self) -> Result<Self, AuthorityError> {
         let (mine, theirs) = (&self.parts, &other.parts);
         let mut parts = Parts {
-            request: mine.request.clone(),
-            owner: mine.owner.clone(),
             roots: Vec::new(),
             grants: Vec::new(),
+            asks: Vec::new(),
             denials: mine
                 .denials
                 .iter()
                 .chain(&theirs.denials)
                 .cloned()
                 .collect(),
+            budgets: mine.budgets.meet(&theirs.budgets),
             expires_ms: match (mine.expires_ms, theirs.expires_ms) {
                 (Some(a), Some(b)) => Some(a.min(b)),
                 (one, None) | (None, one) => one,
             },
+            ..mine.clone()
         };
-        if mine.owner == theirs.owner {
+        if (&mine.owner, &mine.conversation) == (&theirs.owner, &theirs.conversation) {
             for (m, root) in mine.roots.iter().enumerate() {
                 let same = |o: &Root| o.id == root.id && o.identity == root.identity;
                 let Some(t) = theirs.roots.iter().position(same) else {
@@ -310,23 +262,79 @@ impl Authority {
                 };
                 let index = RootIndex(u16::try_from(parts.roots.len()).unwrap_or(u16::MAX));
                 parts.roots.push(root.clone());
-                let of = |grants: &[Grant], n: usize| -> Vec<Grant> {
-                    grants
-                        .iter()
-                        .filter(|g| usize::from(g.root.0) == n)
-                        .cloned()
-                        .collect()
-                };
-                for a in of(&mine.grants, m) {
-                    for b in of(&theirs.grants, t) {
-                        parts.grants.extend(meet(index, &a, &b));
-                    }
+                parts
+                    .grants
+                    .extend(met(index, (&mine.grants, m), (&theirs.grants, t)));
+                // What one asks for is at most asked for.
+                for (a, b) in [
+                    (&mine.asks, &theirs.grants),
+                    (&mine.grants, &theirs.asks),
+                    (&mine.asks, &theirs.asks),
+                ] {
+                    parts.asks.extend(met(index, (a, m), (b, t)));
                 }
             }
         }
         parts.grants = maximal(parts.grants);
         Self::seal(parts)
     }
+
+    /// The same for another conversation of its owner: roots, grants and limits stay.
+    pub fn rebind(&self, conversation: Text<REASON_BYTES_MAX>) -> Result<Self, AuthorityError> {
+        Self::seal(Parts {
+            conversation,
+            ..self.parts.clone()
+        })
+    }
+
+    /// The same with its roots as they are held now: for each the root of the same directory in
+    /// `held`, or none, which takes it away with all that was granted there. The labels stay.
+    pub fn rebase(&self, held: impl Fn(&Root) -> Option<Root>) -> Result<Self, AuthorityError> {
+        let (mut roots, mut places) = (Vec::new(), Vec::new());
+        for root in &self.parts.roots {
+            let now = held(root).filter(|now| now.durable == root.durable);
+            places.push(now.as_ref().and_then(|_| u16::try_from(roots.len()).ok()));
+            roots.extend(now.map(|now| Root {
+                label: root.label.clone(),
+                scope: root.scope,
+                ..now
+            }));
+        }
+        let moved = |grants: &[Grant]| -> Vec<Grant> {
+            let moved = |grant: &Grant| {
+                let index = (*places.get(usize::from(grant.root.0))?)?;
+                Some(Grant {
+                    root: RootIndex(index),
+                    ..grant.clone()
+                })
+            };
+            grants.iter().filter_map(moved).collect()
+        };
+        Self::seal(Parts {
+            grants: moved(&self.parts.grants),
+            asks: moved(&self.parts.asks),
+            roots,
+            ..self.parts.clone()
+        })
+    }
+}
+
+/// What the grants of two roots, which are one, both allow.
+fn met(
+    index: RootIndex,
+    (mine, m): (&[Grant], usize),
+    (theirs, t): (&[Grant], usize),
+) -> Vec<Grant> {
+    let of = |grants: &'_ [Grant], n: usize| -> Vec<Grant> {
+        let of_root = grants.iter().filter(|g| usize::from(g.root.0) == n);
+        of_root.cloned().collect()
+    };
+    let theirs = of(theirs, t);
+    let mut both = Vec::new();
+    for a in of(mine, m) {
+        both.extend(theirs.iter().filter_map(|b| meet(index, &a, b)));
+    }
+    both
 }
 
 /// All of a denial, in an order that puts equal ones side by side.
@@ -337,44 +345,6 @@ fn denial_key(denial: &Denial) -> (&DenialTarget, &Rule, Effect, u32) {
         denial.effect,
         denial.verbs.into(),
     )
-}
-
-/// What two grants on one root both allow.
-fn meet(root: RootIndex, a: &Grant, b: &Grant) -> Option<Grant> {
-    let verbs = a.verbs.meet(b.verbs);
-    let prefix = if a.prefix.below(&b.prefix).is_some() {
-        &a.prefix
-    } else if b.prefix.below(&a.prefix).is_some() {
-        &b.prefix
-    } else {
-        return None;
-    };
-    (!verbs.is_empty()).then(|| Grant {
-        root,
-        prefix: prefix.clone(),
-        verbs,
-    })
-}
-
-/// The grants that no other grant covers, sorted.
-fn maximal(grants: Vec<Grant>) -> Vec<Grant> {
-    let mut kept: Vec<Grant> = Vec::with_capacity(grants.len());
-    let covers = |big: &Grant, small: &Grant| {
-        big.root == small.root
-            && small.verbs.within(big.verbs)
-            && small.prefix.below(&big.prefix).is_some()
-    };
-    for grant in grants {
-        if grant.verbs.is_empty() || kept.iter().any(|k| covers(k, &grant)) {
-            continue;
-        }
-        kept.retain(|k| !covers(&grant, k));
-        kept.push(grant);
-    }
-    kept.sort_by(|a, b| {
-        (a.root, &a.prefix, u32::from(a.verbs)).cmp(&(b.root, &b.prefix, u32::from(b.verbs)))
-    });
-    kept
 }
 
 impl TryFrom<Parts> for Authority {

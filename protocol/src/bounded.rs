@@ -170,7 +170,7 @@ impl<const MAX: usize> From<Text<MAX>> for String {
 }
 
 /// At most `MAX` items.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Few<T, const MAX: usize>(Vec<T>);
 
 impl<T, const MAX: usize> Few<T, MAX> {

@@ -1,17 +1,24 @@
 //! Control endpoint: what a runtime asks of the warden. Descriptors travel beside the frames.
 
-use crate::authority::{AuthorityId, Effect, RootId, RootIdentity, Scope};
+mod records;
+mod review;
+mod tasks;
+
+pub use records::*;
+pub use review::*;
+pub use tasks::*;
+
+use crate::authority::{AuthorityId, Budgets, Effect, Inputs, RootId, RootIdentity, Scope};
 use crate::bounded::{Bytes, Few, Text};
 use crate::frame::messages;
-use crate::ledger::{CageReport, Finish, ReceiptId, RefusalNote, Tally};
+use crate::ledger::{CageReport, RefusalNote, Tally};
 use crate::limits::{
-    DENIALS_MAX, GRANTS_MAX, LOG_PAGE_MAX, PATH_BYTES_MAX, PATTERN_BYTES_MAX, REASON_BYTES_MAX,
-    ROOTS_MAX, RUNS_PAGE_MAX,
+    DENIALS_MAX, GRANTS_MAX, PATH_BYTES_MAX, PATTERN_BYTES_MAX, REASON_BYTES_MAX, ROOTS_MAX,
 };
 use crate::path::{Label, RelPath};
 use crate::refusal::Refusal;
 use crate::session::{Incarnation, SessionId};
-use crate::verb::VerbSet;
+use crate::verb::{ModeSet, VerbSet};
 use serde::{Deserialize, Serialize};
 
 messages! {
@@ -39,19 +46,37 @@ messages! {
         9 = Verify(Verify),
         /// Make room for a newer warden: end when the last connection has closed.
         10 = Drain(Drain),
+        /// Which proposals are there?
+        11 = Proposals(Proposals),
+        /// What is one of them, whole?
+        12 = Proposal(ShowProposal),
+        /// Approve or refuse one.
+        13 = Decide(Decide),
+        /// Open a connection for deciding about this connection's sessions, and for nothing else.
+        14 = OpenDecider(OpenDecider),
+        /// Keep the authority of a session for later.
+        15 = SealTask(SealTask),
+        /// Make a session of what was kept.
+        16 = Restore(Restore),
+        /// Make a session that goes on where another one is.
+        17 = Continue(Continue),
+        /// What was refused?
+        18 = Refusals(Refusals),
+        /// Which sessions had a run?
+        19 = Sessions(Sessions),
     }
 }
 
 messages! {
     /// Warden to runtime.
-    pub enum Answer: tag 0x44, canonical false, content [Diff] {
+    pub enum Answer: tag 0x44, canonical false, content [Diff, Proposal] {
         /// Answers `Hello`.
         0 = Welcome(Welcome),
         /// Nothing happened, and why.
         1 = Refused(Refusal),
         /// Answers `Seal`.
         2 = Sealed(Sealed),
-        /// Answers `Mint`; the session socket comes with this frame.
+        /// Answers `Mint`, `Restore` and `Continue`; the session socket comes with this frame.
         3 = Minted(Minted),
         /// Answers `End` and `Unseal`.
         4 = Ended(Ended),
@@ -69,6 +94,20 @@ messages! {
         10 = Verified(Verified),
         /// Answers `Drain`.
         11 = Draining(Draining),
+        /// Answers `Proposals`.
+        12 = Proposals(ProposalsPage),
+        /// Answers `Proposal`, the difference behind it.
+        13 = Proposal(ProposalRecord),
+        /// Answers `Decide`.
+        14 = Decided(Decided),
+        /// Answers `OpenDecider`; the socket comes with this frame.
+        15 = Decider(DeciderOpened),
+        /// Answers `SealTask`.
+        16 = TaskSealed(TaskSealed),
+        /// Answers `Refusals`.
+        17 = Refusals(RefusalsPage),
+        /// Answers `Sessions`.
+        18 = Sessions(SessionsPage),
     }
 }
 
@@ -140,6 +179,10 @@ pub struct GrantOrder {
     pub prefix: RelPath,
     /// What may be done there.
     pub verbs: VerbSet,
+    /// Which modes of those verbs.
+    pub modes: ModeSet,
+    /// Which operations, by their input.
+    pub inputs: Inputs,
 }
 
 /// A denial in an order to mint.
@@ -181,17 +224,26 @@ pub struct Mint {
     pub request: Text<REASON_BYTES_MAX>,
     /// The end user on whose behalf it acts.
     pub owner: Text<REASON_BYTES_MAX>,
+    /// The runtime's own name for the conversation, thread or job it belongs to.
+    pub conversation: Text<REASON_BYTES_MAX>,
     /// The roots in order, each with a label for this session; the first is the default.
     pub roots: Few<RootOrder, ROOTS_MAX>,
     /// What may be done.
     pub grants: Few<GrantOrder, GRANTS_MAX>,
+    /// What may be done with an approval for each use.
+    pub asks: Few<GrantOrder, GRANTS_MAX>,
+    /// How much may be done in all.
+    pub budgets: Budgets,
+    /// Who decides about what is asked for.
+    pub deciding: Deciding,
     /// What may not, beside the built-in denials.
     pub denials: Few<DenialOrder, DENIALS_MAX>,
     /// Built-in denials that shall not hold, by name.
     pub exceptions: Few<Text<REASON_BYTES_MAX>, DENIALS_MAX>,
     /// When it ends, in milliseconds since 1970.
     pub expires_ms: Option<u64>,
-    /// A session of this connection whose authority the new one must stay within.
+    /// A session of this connection whose authority the new one must stay within, and with which it
+    /// ends.
     pub within: Option<SessionId>,
 }
 
@@ -285,6 +337,8 @@ pub struct Over {
     pub refusals: Few<RefusalNote, { crate::ledger::NOTES_MAX }>,
     /// What else the gate said, for people.
     pub note: Option<Text<PATH_BYTES_MAX>>,
+    /// The session it was made within.
+    pub parent: Option<SessionId>,
 }
 
 /// Why a session is over.
@@ -298,137 +352,6 @@ pub enum OverCause {
     Revoked,
     /// The gate died.
     GateDied,
-}
-
-/// A run: the sessions of one control connection. Unique in one state of a broker, from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct RunId(pub u64);
-
-/// Asks for the runs on record, the latest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Runs {
-    /// Only runs before this one; none begins with the latest.
-    pub before: Option<RunId>,
-}
-
-/// Runs, the latest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunsPage {
-    /// The runs. Fewer than the page holds means that there are no more.
-    pub runs: Few<RunRecord, RUNS_PAGE_MAX>,
-}
-
-/// A run on record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunRecord {
-    /// Its number.
-    pub run: RunId,
-    /// The runtime's own name for the first request it served.
-    pub request: Text<REASON_BYTES_MAX>,
-    /// The end user on whose behalf it acted.
-    pub owner: Text<REASON_BYTES_MAX>,
-    /// When it began, in milliseconds since 1970.
-    pub began_ms: u64,
-    /// When its connection closed; none while it runs, or when its broker died.
-    pub ended_ms: Option<u64>,
-    /// Sessions it had.
-    pub sessions: u32,
-    /// Receipts by outcome.
-    pub done: u64,
-    /// Nothing was changed.
-    pub failed: u64,
-    /// It is not known what was changed.
-    pub uncertain: u64,
-    /// Effects that were begun and are not settled.
-    pub open: u64,
-}
-
-/// Asks for the receipts of a run, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Log {
-    /// The run.
-    pub run: RunId,
-    /// Only receipts after this number; 0 begins with the first.
-    pub after: u64,
-}
-
-/// Receipts of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogPage {
-    /// The receipts, as many as fit. None means that there are no more.
-    pub receipts: Few<Receipt, LOG_PAGE_MAX>,
-}
-
-/// A receipt on record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
-    /// Its number and its link in its session's chain.
-    pub id: ReceiptId,
-    /// The session, unique in one life of the broker.
-    pub session: SessionId,
-    /// When it was written, in milliseconds since 1970.
-    pub at_ms: u64,
-    /// Who said how it ended.
-    pub witness: Witness,
-    /// How it ended.
-    pub end: Finish,
-    /// The labels of its session's roots, by index.
-    pub roots: Few<Label, ROOTS_MAX>,
-    /// Bytes of its difference that are kept.
-    pub diff_bytes: u32,
-}
-
-/// Who said how an effect ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Witness {
-    /// The gate that made it.
-    Gate,
-    /// A gate that looked afterwards, because the one that made it died.
-    Observer,
-    /// Nobody could look; only what was intended is known.
-    Nobody,
-}
-
-impl Witness {
-    /// Its name, as commands spell it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gate => "gate",
-            Self::Observer => "observer",
-            Self::Nobody => "nobody",
-        }
-    }
-}
-
-/// Asks for the difference one effect made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Diff {
-    /// The number of its receipt.
-    pub receipt: u64,
-}
-
-/// The difference one effect made is behind this, as a unified diff.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiffText {
-    /// Bytes of it that were not kept.
-    pub cut: u64,
-}
-
-/// Asks whether the records hold together: every chain, and the chain of their heads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verify {}
-
-/// What the records say of themselves.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verified {
-    /// Sessions looked at.
-    pub sessions: u64,
-    /// Receipts looked at.
-    pub receipts: u64,
-    /// Effects that were begun and have no receipt yet.
-    pub open: u64,
-    /// The first thing that does not hold; none when all does.
-    pub broken: Option<Text<REASON_BYTES_MAX>>,
 }
 
 /// Asks the warden to end when it is no longer needed, so that a newer one can take its place.

@@ -1,15 +1,18 @@
 //! Ledger endpoint: between a gate and the warden that started it. The warden treats a gate as
 //! untrusted: same codec, same limits.
 
+use crate::approval::Bound;
 use crate::authority::Authority;
 use crate::bounded::{Bytes, Few, Text};
 use crate::frame::messages;
-use crate::limits::{NAME_BYTES_MAX, PATH_BYTES_MAX, REASON_BYTES_MAX};
+use crate::limits::{GRANTS_MAX, LINEAGE_MAX, NAME_BYTES_MAX, PATH_BYTES_MAX, REASON_BYTES_MAX};
+use crate::path::{Label, RelPath};
 use crate::refusal::{Code, Refusal};
 use crate::session::{
-    Deletion, Guarantee, Incarnation, Limits, Outcome, SessionId, TOUCHED_MAX, Touched,
+    Delegate, Delegated, Deletion, EndDelegated, Guarantee, Incarnation, Limits, Noted, Outcome,
+    SessionId, TOUCHED_MAX, Touched,
 };
-use crate::verb::Verb;
+use crate::verb::{Verb, VerbSet};
 use crate::view::{Digest, ObjectId, PathState};
 use serde::{Deserialize, Serialize};
 
@@ -18,22 +21,33 @@ pub const NOTES_MAX: usize = 64;
 
 messages! {
     /// Warden to gate.
-    pub enum Command: tag 0x4c, canonical false, content [] {
+    pub enum Command: tag 0x4c, canonical false, content [Asked] {
         /// First message: what to be. With it come the session socket, then one descriptor for
         /// each root of the authority, in order.
         0 = Setup(Setup),
-        /// Answers `Begin` and `Amend`: the locks are held and the intent is in the journal.
+        /// Answers `Begin` and `Amend`: the locks are held and the intent is in the journal. Answers
+        /// `Claim`: the approval is spent, on record, and what it is for may be shown.
         1 = Begun(Begun),
-        /// Answers `Begin` and `Amend`: nothing is held and nothing may be changed.
+        /// Answers `Begin`, `Amend`, `Claim`, `Delegate` and `Propose`: nothing is held and nothing may
+        /// be changed or shown.
         2 = NotBegun(Refusal),
         /// Answers `Finish`: the receipt is written.
         3 = Receipted(ReceiptId),
+        /// Answers `Delegate`; the session's socket comes with this frame.
+        4 = Delegated(Delegated),
+        /// Answers `Propose`: it was approved, and the gate that was started for it has answered the
+        /// worker.
+        5 = Answered(Answered),
+        /// After the setup of a gate for one operation: which; the content behind it.
+        6 = Asked(Asked),
+        /// Answers `EndDelegated`.
+        7 = Noted(Noted),
     }
 }
 
 messages! {
     /// Gate to warden.
-    pub enum Event: tag 0x4d, canonical true, content [Finish] {
+    pub enum Event: tag 0x4d, canonical true, content [Finish, Propose, Bound] {
         /// The gate is caged and serves.
         0 = Ready(CageReport),
         /// A request was refused; at most [`NOTES_MAX`] of these.
@@ -52,6 +66,21 @@ messages! {
         7 = Finish(Finish),
         /// An observer's only word after `Ready`: what is there now; last message.
         8 = Seen(Seen),
+        /// Asks for a session within the gate's own.
+        9 = Delegate(Delegate),
+        /// Ends one.
+        10 = EndDelegated(EndDelegated),
+        /// Asks for an approval of an operation, or to use one; the operation's content behind it,
+        /// and with it the session socket, for the gate that answers in this one's stead. May come
+        /// while an effect is begun.
+        11 = Propose(Asked),
+        /// A proposing gate's word after `Ready`: what the operation is bound to, which it holds from
+        /// here on; the difference behind it.
+        12 = Bound(Bound),
+        /// A proposing gate's other word: why it cannot be; last message.
+        13 = Unbound(Refusal),
+        /// An executing gate asks to use its approval for what only shows.
+        14 = Claim(Intent),
     }
 }
 
@@ -70,6 +99,8 @@ pub struct Setup {
     pub run_as: Option<RunAs>,
     /// What it is for.
     pub duty: Duty,
+    /// The sessions it was made within, the nearest first.
+    pub lineage: Few<Ancestor, LINEAGE_MAX>,
 }
 
 /// What a gate is for.
@@ -80,6 +111,71 @@ pub enum Duty {
     /// To look at what became of an effect whose gate is gone. No session socket comes with it,
     /// and its cage lets it change nothing.
     Observe(Intent),
+    /// To work out and hold one operation that is asked for, while it is decided about. What is to
+    /// be asked for counts as granted. No session socket comes with it, and its cage lets it change
+    /// nothing.
+    Propose,
+    /// To do one operation that was approved, and to answer the worker, whose session socket comes
+    /// first among the descriptors; nothing is read from it. What is to be asked for counts as
+    /// granted.
+    Execute,
+}
+
+/// One operation, as a worker asked for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The worker's number for it.
+    pub id: u32,
+    /// Which message of [`crate::session::Request`] it is.
+    pub code: u16,
+    /// Its encoding. The warden hands it on unread.
+    pub body: Bytes<ASKED_BYTES_MAX>,
+    /// What [`crate::session::input_digest`] gives for it.
+    pub input: Digest,
+}
+
+/// Largest encoding of one operation that can be proposed, in bytes: with its content it fits one
+/// frame.
+pub const ASKED_BYTES_MAX: usize = 60 * 1024;
+
+/// An approved operation was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// Whether an effect was begun or something was shown; else the worker was refused.
+    pub used: Claimed,
+}
+
+/// Whether an approval was used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Claimed {
+    /// It is spent.
+    Yes,
+    /// It is as it was.
+    No,
+}
+
+/// A session above another one, for its `why`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ancestor {
+    /// The session.
+    pub session: SessionId,
+    /// What it was made for.
+    pub request: Text<REASON_BYTES_MAX>,
+    /// What was granted there, by label of the root; what does not fit is left out, and said.
+    pub grants: Few<AncestorGrant, GRANTS_MAX>,
+    /// Grants left out.
+    pub cut: u32,
+}
+
+/// A grant or an ask of an ancestor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AncestorGrant {
+    /// The root, as it is named in the session itself.
+    pub root: Label,
+    /// The subtree.
+    pub prefix: RelPath,
+    /// The verbs.
+    pub verbs: VerbSet,
 }
 
 /// A user and group. Supplementary groups are always dropped.

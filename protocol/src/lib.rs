@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod anchor;
+pub mod approval;
 pub mod authority;
 pub mod bounded;
 pub mod control;

@@ -34,6 +34,30 @@ pub const ROOTS_MAX: usize = 64;
 pub const GRANTS_MAX: usize = 256;
 /// Denials in one authority, built-in ones included.
 pub const DENIALS_MAX: usize = 512;
+/// Exact inputs of one grant.
+pub const INPUTS_MAX: usize = 64;
+/// Longest file handle, in bytes, its type included (the kernel's `MAX_HANDLE_SZ` and 4).
+pub const HANDLE_BYTES_MAX: usize = 132;
+/// Sessions made within one another: a runtime's, and what was delegated from it step by step.
+pub const LINEAGE_MAX: usize = 8;
+/// Delegated sessions of one session that run at once.
+pub const CHILDREN_MAX: usize = 32;
+/// Proposals of one session that wait for a decision, or for their use.
+pub const PROPOSALS_MAX: usize = 16;
+/// Proposals of all sessions of one warden; each is a process that holds what it is about.
+pub const PROPOSALS_ALL_MAX: usize = 256;
+/// How long a proposal waits for its decision and its use, in milliseconds.
+pub const PROPOSAL_TIME_MS: u64 = 24 * 60 * 60 * 1000;
+/// Proposals in one page.
+pub const PROPOSALS_PAGE_MAX: usize = 16;
+/// Refusals in one page of their log.
+pub const REFUSALS_PAGE_MAX: usize = 64;
+/// Refusals kept in the log of them; the oldest go first.
+pub const REFUSALS_KEPT: u64 = 10_000;
+/// Sessions in one page of their records.
+pub const SESSIONS_PAGE_MAX: usize = 64;
+/// Longest secret a decider shows, in bytes.
+pub const SECRET_BYTES_MAX: usize = 1024;
 /// Encoded size of one authority, in bytes, so that it and its views fit one frame.
 pub const AUTHORITY_BYTES_MAX: usize = 96 * 1024;
 

@@ -1,6 +1,7 @@
 //! A refusal: nothing happened, and why. Closed, so that programs can decide by it; the words
 //! for people are made from it in one place ([`Refusal`]'s `Display`).
 
+use crate::approval::ProposalId;
 use crate::bounded::{Bytes, Text};
 use crate::limits::{PATH_BYTES_MAX, REASON_BYTES_MAX};
 use crate::path::escape;
@@ -108,6 +109,18 @@ pub enum Code {
     NotSeen,
     /// A label is not that of the line in this version of the file.
     StaleAnchor,
+    /// It is only to be asked for: an approval of exactly this is needed, and was not given.
+    NeedsApproval,
+    /// No such proposal, or none that this connection may see.
+    UnknownProposal,
+    /// The proposal is decided, used or void.
+    Decided,
+    /// This connection may not decide about it; the note says who may.
+    NotDecider,
+    /// Too many sessions within one another, or at once.
+    TooManySessions,
+    /// Nothing can be restored from this task; the note says why.
+    NotRestored,
 }
 
 impl Code {
@@ -162,6 +175,12 @@ impl Code {
             Self::PeerNotServed => "peer_not_served",
             Self::NotSeen => "not_seen",
             Self::StaleAnchor => "stale_anchor",
+            Self::NeedsApproval => "needs_approval",
+            Self::UnknownProposal => "unknown_proposal",
+            Self::Decided => "decided",
+            Self::NotDecider => "not_decider",
+            Self::TooManySessions => "too_many_sessions",
+            Self::NotRestored => "not_restored",
         }
     }
 
@@ -230,6 +249,12 @@ impl Code {
             Self::PeerNotServed => "the broker does not serve this process",
             Self::NotSeen => "the session was not shown the whole file that would be overwritten",
             Self::StaleAnchor => "a label is not that of a line of this version of the file",
+            Self::NeedsApproval => "it needs an approval",
+            Self::UnknownProposal => "there is no such proposal",
+            Self::Decided => "it is not open for a decision any more",
+            Self::NotDecider => "this connection may not decide about it",
+            Self::TooManySessions => "there are too many sessions within one another or at once",
+            Self::NotRestored => "nothing can be restored from it",
         }
     }
 
@@ -267,6 +292,10 @@ impl Code {
                  unseen by saying so",
             ),
             Self::StaleAnchor => Some("take the labels that came with this, or read it again"),
+            Self::NeedsApproval => {
+                Some("once it is approved (`portcullis review`), ask for exactly the same again")
+            }
+            Self::TooManySessions => Some("end sessions that are no longer needed"),
             Self::PeerNotServed => Some("a runtime can embed a broker of its own (`--embedded`)"),
             Self::Malformed
             | Self::OutOfTurn
@@ -289,6 +318,10 @@ impl Code {
             | Self::NotUnique
             | Self::OutOfBudget
             | Self::ReadOnly
+            | Self::UnknownProposal
+            | Self::Decided
+            | Self::NotDecider
+            | Self::NotRestored
             | Self::Unsupported => None,
         }
     }
@@ -318,6 +351,8 @@ pub struct Refusal {
     pub note: Option<Text<REASON_BYTES_MAX>>,
     /// The version of the object now, when the request expected another.
     pub current: Option<Box<Stamp>>,
+    /// What waits for a decision, when that is what is missing.
+    pub proposal: Option<ProposalId>,
 }
 
 impl Refusal {
@@ -330,6 +365,7 @@ impl Refusal {
             rule: None,
             note: None,
             current: None,
+            proposal: None,
         }
     }
 
@@ -358,6 +394,13 @@ impl Refusal {
     #[must_use]
     pub fn finding(mut self, current: Stamp) -> Self {
         self.current = Some(Box::new(current));
+        self
+    }
+
+    /// The same, waiting for a decision about this.
+    #[must_use]
+    pub fn awaiting(mut self, proposal: ProposalId) -> Self {
+        self.proposal = Some(proposal);
         self
     }
 
@@ -401,6 +444,9 @@ impl fmt::Display for Cause<'_> {
             (None, None) => {}
         }
         f.write_str(refusal.code.said())?;
+        if let Some(ProposalId(number)) = refusal.proposal {
+            write!(f, " (proposal {number})")?;
+        }
         if let Some(rule) = &refusal.rule {
             write!(f, " (rule {}: {})", rule.name, rule.reason)?;
         }

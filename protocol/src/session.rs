@@ -2,17 +2,20 @@
 
 mod change;
 mod composed;
+mod delegate;
 mod edit;
 mod find;
 mod read;
 
 pub use change::*;
 pub use composed::*;
+pub use delegate::*;
 pub use edit::*;
 pub use find::*;
 pub use read::*;
 
-use crate::authority::AuthorityId;
+pub use crate::approval::input_digest;
+use crate::authority::{AuthorityId, Budgets, Effect};
 use crate::bounded::{Bytes, Few, Text};
 use crate::frame::messages;
 use crate::limits::{
@@ -20,7 +23,7 @@ use crate::limits::{
 };
 use crate::path::{Label, RelPath};
 use crate::refusal::{Refusal, Rule};
-use crate::verb::{Verb, VerbSet};
+use crate::verb::{ModeSet, Verb, VerbSet};
 use crate::view::{Binding, RootIndex};
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +60,12 @@ messages! {
         13 = Compose(Compose),
         /// Change files as was composed.
         14 = ChangeComposed(ChangeComposed),
+        /// Make a narrower session.
+        15 = Delegate(Delegate),
+        /// The socket of a delegated session has arrived.
+        16 = Acknowledge(Acknowledge),
+        /// End a delegated session.
+        17 = EndDelegated(EndDelegated),
     }
 }
 
@@ -96,6 +105,10 @@ messages! {
         14 = Composed(Composed),
         /// Nothing happened, and what the object has become.
         15 = Conflicted(Conflicted),
+        /// Answers `Delegate`; the session's socket comes with this frame.
+        16 = Delegated(Delegated),
+        /// Answers `Acknowledge` and `EndDelegated`.
+        17 = Noted(Noted),
     }
 }
 
@@ -213,16 +226,41 @@ pub struct Identity {
     pub authority: AuthorityId,
     /// The end user on whose behalf it acts.
     pub owner: Text<REASON_BYTES_MAX>,
+    /// The runtime's own name for the conversation it belongs to.
+    pub conversation: Text<REASON_BYTES_MAX>,
+    /// The authority it was made within.
+    pub parent: Option<AuthorityId>,
     /// When it expires, in milliseconds since 1970.
     pub expires_ms: Option<u64>,
     /// Its roots; the first is the default.
     pub roots: Few<RootView, ROOTS_MAX>,
     /// Its grants.
     pub grants: Few<GrantView, GRANTS_MAX>,
+    /// What it may do with an approval for each use.
+    pub asks: Few<GrantView, GRANTS_MAX>,
+    /// How much it may do in all.
+    pub budgets: Budgets,
+    /// How much of that it has used, or given to sessions within it.
+    pub used: Used,
     /// Its denials that can be seen. Hiding ones are absent.
     pub denials: Few<DenialView, DENIALS_MAX>,
     /// What bounds it.
     pub limits: Limits,
+}
+
+/// How much of each budget is used, whether it has a limit or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct Used {
+    /// Of [`Budgets::operations`].
+    pub operations: u64,
+    /// Of [`Budgets::read_bytes`].
+    pub read_bytes: u64,
+    /// Of [`Budgets::written_bytes`].
+    pub written_bytes: u64,
+    /// Of [`Budgets::creates`].
+    pub creates: u64,
+    /// Of [`Budgets::deletes`].
+    pub deletes: u64,
 }
 
 /// A root as its worker knows it.
@@ -243,6 +281,10 @@ pub struct GrantView {
     pub prefix: RelPath,
     /// The verbs.
     pub verbs: VerbSet,
+    /// Which modes of them.
+    pub modes: ModeSet,
+    /// How many exact operations it is for; none is every one.
+    pub inputs: Option<u16>,
 }
 
 /// A visible denial as its worker knows it.
@@ -254,6 +296,8 @@ pub struct DenialView {
     pub verbs: VerbSet,
     /// Its pattern; none for a denial of one object.
     pub pattern: Option<Bytes<PATTERN_BYTES_MAX>>,
+    /// Whether it refuses, or makes an approval needed.
+    pub effect: Effect,
 }
 
 /// The answer to `Why`.
@@ -265,6 +309,11 @@ pub enum Verdict {
         grant: GrantView,
         /// The object.
         binding: Binding,
+    },
+    /// It would be admitted with an approval of exactly that operation.
+    Asks {
+        /// The rule that makes one needed; none where nothing else allows it.
+        rule: Option<Rule>,
     },
     /// It would be refused like this.
     Refused(Refusal),

@@ -219,3 +219,159 @@ impl From<VerbSet> for u32 {
         set.0
     }
 }
+
+/// A way of using a verb that a grant can leave out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Mode {
+    /// `write` of a file that was not there.
+    WriteNew,
+    /// `write` of a file that was there.
+    WriteOver,
+    /// `move` to a name that was free.
+    MoveNew,
+    /// `move` to a name that was taken.
+    MoveOver,
+    /// `delete` of a file or a link.
+    DeleteFile,
+    /// `delete` of an empty directory.
+    DeleteDirectory,
+}
+
+impl Mode {
+    /// Every mode.
+    pub const ALL: [Self; 6] = [
+        Self::WriteNew,
+        Self::WriteOver,
+        Self::MoveNew,
+        Self::MoveOver,
+        Self::DeleteFile,
+        Self::DeleteDirectory,
+    ];
+
+    /// The verb it is a way of.
+    pub const fn verb(self) -> Verb {
+        match self {
+            Self::WriteNew | Self::WriteOver => Verb::Write,
+            Self::MoveNew | Self::MoveOver => Verb::Move,
+            Self::DeleteFile | Self::DeleteDirectory => Verb::Delete,
+        }
+    }
+
+    /// Its name, as policies and messages spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WriteNew => "write:new",
+            Self::WriteOver => "write:over",
+            Self::MoveNew => "move:new",
+            Self::MoveOver => "move:over",
+            Self::DeleteFile => "delete:file",
+            Self::DeleteDirectory => "delete:directory",
+        }
+    }
+
+    /// The mode of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+
+    const fn bit(self) -> u32 {
+        match self {
+            Self::WriteNew => 1,
+            Self::WriteOver => 1 << 1,
+            Self::MoveNew => 1 << 2,
+            Self::MoveOver => 1 << 3,
+            Self::DeleteFile => 1 << 4,
+            Self::DeleteDirectory => 1 << 5,
+        }
+    }
+}
+
+/// A set of modes. There is no union, as of verbs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct ModeSet(u32);
+
+impl ModeSet {
+    /// Every mode.
+    pub const ALL: Self = Self::of(&Mode::ALL);
+
+    /// The set of these modes.
+    pub const fn of(modes: &[Mode]) -> Self {
+        let mut bits = 0;
+        let mut rest = modes;
+        while let [mode, tail @ ..] = rest {
+            bits |= mode.bit();
+            rest = tail;
+        }
+        Self(bits)
+    }
+
+    /// True when `mode` is in the set.
+    pub const fn has(self, mode: Mode) -> bool {
+        self.0 & mode.bit() != 0
+    }
+
+    /// The modes in both sets.
+    pub const fn meet(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// True when every mode of `self` is in `other`.
+    pub const fn within(self, other: Self) -> bool {
+        self.0 & !other.0 == 0
+    }
+
+    /// The modes of these verbs.
+    #[must_use]
+    pub fn of_verbs(self, verbs: VerbSet) -> Self {
+        let modes: Vec<Mode> = self.iter().filter(|mode| verbs.has(mode.verb())).collect();
+        Self::of(&modes)
+    }
+
+    /// The modes, in the order of [`Mode::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Mode> {
+        Mode::ALL.into_iter().filter(move |mode| self.has(*mode))
+    }
+}
+
+impl VerbSet {
+    /// The verbs that have no modes, or one of these.
+    #[must_use]
+    pub fn with_modes(self, modes: ModeSet) -> Self {
+        let usable = |verb: &Verb| {
+            let mut of_verb = Mode::ALL.into_iter().filter(|mode| mode.verb() == *verb);
+            let first = of_verb.next();
+            first.is_none() || first.into_iter().chain(of_verb).any(|mode| modes.has(mode))
+        };
+        let verbs: Vec<Verb> = self.iter().filter(usable).collect();
+        Self::of(&verbs)
+    }
+}
+
+impl fmt::Debug for ModeSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+/// A number with bits that name no mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("bits that name no mode")]
+pub struct UnknownModes;
+
+impl TryFrom<u32> for ModeSet {
+    type Error = UnknownModes;
+    fn try_from(bits: u32) -> Result<Self, UnknownModes> {
+        if bits & !Self::ALL.0 != 0 {
+            Err(UnknownModes)
+        } else {
+            Ok(Self(bits))
+        }
+    }
+}
+
+impl From<ModeSet> for u32 {
+    fn from(set: ModeSet) -> Self {
+        set.0
+    }
+}

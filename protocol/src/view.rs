@@ -93,6 +93,18 @@ pub enum Role {
     SearchRoot,
 }
 
+impl Role {
+    /// Its name, as receipts and commands spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::Target => "target",
+            Self::Destination => "destination",
+            Self::SearchRoot => "search_root",
+        }
+    }
+}
+
 /// Which of the session's roots, as an index into the roots of `whoami`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RootIndex(pub u16);

@@ -8,7 +8,7 @@ use crate::limits::{CHANGES_MAX, MATCHED_MAX, PATH_BYTES_MAX};
 use crate::path::RelPath;
 use crate::refusal::Refusal;
 use crate::verb::Verb;
-use crate::view::{Digest, PathState, RootIndex, Stamp};
+use crate::view::{Digest, PathState, Role, RootIndex, Stamp};
 use serde::{Deserialize, Serialize};
 
 /// Asks for changes, all of them or none. Every object is bound before the first is touched.
@@ -287,6 +287,28 @@ pub struct Touched {
     pub before: PathState,
     /// What is there now, or would be.
     pub after: PathState,
+}
+
+impl Touched {
+    /// The part this name plays in its operation.
+    pub const fn role(&self) -> Role {
+        match (self.verb, &self.after) {
+            (Verb::Move, PathState::Absent) => Role::Source,
+            (Verb::Move, PathState::Present(_) | PathState::Unknown) => Role::Destination,
+            (Verb::Stat | Verb::Read, _) => Role::Source,
+            (Verb::List | Verb::Glob | Verb::Search, _) => Role::SearchRoot,
+            (
+                Verb::Write
+                | Verb::Edit
+                | Verb::Mkdir
+                | Verb::Delete
+                | Verb::DeleteTree
+                | Verb::Chmod
+                | Verb::Link,
+                _,
+            ) => Role::Target,
+        }
+    }
 }
 
 /// Most names one change set may touch: a move two, and each directory made on the way one.
