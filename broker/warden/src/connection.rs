@@ -201,6 +201,15 @@ impl Connection {
                 let connections = self.shared.connections();
                 Ok(Answer::Draining(Draining { connections }))
             }
+            Order::SealTask(_)
+            | Order::Restore(_)
+            | Order::Continue(_)
+            | Order::Proposals(_)
+            | Order::Proposal(_)
+            | Order::Decide(_)
+            | Order::OpenDecider(_)
+            | Order::Refusals(_)
+            | Order::Sessions(_) => Err(Refusal::new(Code::UnsupportedVerb)),
         };
         self.answer(id, answer.unwrap_or_else(Answer::Refused))
             .await

@@ -146,6 +146,7 @@ async fn start(shared: &Shared, session: &Session) -> Result<Started, Refusal> {
         roots: &session.roots,
         run_as: session.run_as,
         duty: Duty::Serve,
+        lineage: Few::default(),
     };
     let Caged { gate, ledger, cage } = match launch(shared, &how, Some(served)).await {
         Ok(caged) => caged,
@@ -265,6 +266,14 @@ impl Life<'_> {
             Event::Fault(fault) => return Some(Ending::Died(fault.what.as_str().to_owned())),
             Event::Ready(_) => return Some(Ending::Died("the gate was ready twice".to_owned())),
             Event::Seen(_) => return Some(Ending::Died("the gate was no observer".to_owned())),
+            Event::Delegate(_) | Event::EndDelegated(_) | Event::Propose(_) | Event::Claim(_) => {
+                Ok(Some(Command::NotBegun(Refusal::new(Code::UnsupportedVerb))))
+            }
+            Event::Bound(_) | Event::Unbound(_) => {
+                return Some(Ending::Died(
+                    "the gate was asked for no proposal".to_owned(),
+                ));
+            }
         };
         match answer {
             Ok(Some(command)) => self.answer(id, &command).await,
@@ -296,10 +305,25 @@ impl Life<'_> {
                 }
                 (Event::Finished(finished), Ending::Revoked) => return Ending::Finished(finished),
                 // It asked, and has had no answer: nothing was done.
-                (Event::Begin(_) | Event::Amend(_) | Event::Unlock(_), _) => {}
-                (Event::Finished(_) | Event::Ready(_) | Event::Fault(_) | Event::Seen(_), _) => {
-                    break;
-                }
+                (
+                    Event::Begin(_)
+                    | Event::Amend(_)
+                    | Event::Unlock(_)
+                    | Event::Delegate(_)
+                    | Event::EndDelegated(_)
+                    | Event::Propose(_)
+                    | Event::Claim(_),
+                    _,
+                ) => {}
+                (
+                    Event::Finished(_)
+                    | Event::Ready(_)
+                    | Event::Fault(_)
+                    | Event::Seen(_)
+                    | Event::Bound(_)
+                    | Event::Unbound(_),
+                    _,
+                ) => break,
             }
         }
         ending
@@ -386,6 +410,7 @@ impl Record {
             cause,
             tally,
             refusals: Few::new(self.notes).unwrap_or_default(),
+            parent: None,
             note: (!said.is_empty()).then(|| Text::plain(&said.join("; "))),
         }
     }

@@ -5,10 +5,12 @@ use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::spawn::Gate;
 use portcullis_protocol::authority::Authority;
+use portcullis_protocol::bounded::Few;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
-    CageReport, Command, Duty, Event, LANDLOCK_ABI_MIN, RunAs, Setup,
+    Ancestor, CageReport, Command, Duty, Event, LANDLOCK_ABI_MIN, RunAs, Setup,
 };
+use portcullis_protocol::limits::LINEAGE_MAX;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Incarnation, SessionId};
 use portcullis_transport::{LedgerSide, TransportError};
@@ -27,6 +29,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) roots: &'a [Arc<SealedRoot>],
     pub(crate) run_as: Option<RunAs>,
     pub(crate) duty: Duty,
+    /// The sessions it was made within, the nearest first.
+    pub(crate) lineage: Few<Ancestor, LINEAGE_MAX>,
 }
 
 /// A gate whose cage is whole.
@@ -107,6 +111,7 @@ async fn start(
         limits: shared.terms.limits,
         run_as: launch.run_as,
         duty: launch.duty.clone(),
+        lineage: launch.lineage.clone(),
     });
     let deadline = shared.terms.mint_deadline;
     let sent = ledger
@@ -136,7 +141,13 @@ async fn start(
             | Event::Amend(_)
             | Event::Unlock(_)
             | Event::Finish(_)
-            | Event::Seen(_) => "the gate served before its cage".to_owned(),
+            | Event::Seen(_)
+            | Event::Delegate(_)
+            | Event::EndDelegated(_)
+            | Event::Propose(_)
+            | Event::Bound(_)
+            | Event::Unbound(_)
+            | Event::Claim(_) => "the gate served before its cage".to_owned(),
         },
         Err(error) => format!("the gate ended before it was caged: {error}"),
     };

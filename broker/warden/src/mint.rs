@@ -8,7 +8,7 @@ use portcullis_protocol::authority::{
     Authority, AuthorityError, Denial, DenialTarget, Grant, Parts, Root, RootId, RootIdentity,
 };
 use portcullis_protocol::bounded::{Few, TooMany};
-use portcullis_protocol::control::{self, DenialOrder, DenialOrderTarget, Merged};
+use portcullis_protocol::control::{self, DenialOrder, DenialOrderTarget, GrantOrder, Merged};
 use portcullis_protocol::ledger::RunAs;
 use portcullis_protocol::limits::ROOTS_MAX;
 use portcullis_protocol::path::{NameError, RelPath};
@@ -109,9 +109,11 @@ pub(crate) fn compose(
         .filter_map(|n| ordered.get(*n).map(|(root, _)| root.clone()))
         .collect();
     let merged = Few::new(merged(&ordered, &layout))?;
-    let grants = grants(order, &ordered, &layout)?;
+    let grants_of = |wanted: &[GrantOrder]| grants(wanted, &ordered, &layout);
+    let grants = grants_of(order.grants.as_slice())?;
+    let asks = grants_of(order.asks.as_slice())?;
     let exceptions = order.exceptions.as_slice().iter().map(|e| e.as_str());
-    let mut denials = builtin::denials(exceptions, granted(&grants))?;
+    let mut denials = builtin::denials(exceptions, granted(grants.iter().chain(&asks)))?;
     denials.extend(ordered_denials(order, sealed, objects)?);
     denials.extend(below_denied(&denials, &ordered)?);
     let directories: Vec<_> = ordered.iter().map(|(_, root)| Arc::clone(root)).collect();
@@ -119,9 +121,13 @@ pub(crate) fn compose(
     let mut authority = Authority::seal(Parts {
         request: order.request.clone(),
         owner: order.owner.clone(),
-        grants,
+        conversation: order.conversation.clone(),
+        parent: within.map(Authority::id),
         roots,
+        grants,
+        asks,
         denials,
+        budgets: order.budgets,
         expires_ms: order.expires_ms,
     })?;
     if let Some(parent) = within {
@@ -182,14 +188,14 @@ fn merged(ordered: &[Ordered], layout: &Layout) -> Vec<Merged> {
     all
 }
 
-/// The order's grants, on the roots that stay.
+/// The order's grants or asks, on the roots that stay.
 fn grants(
-    order: &control::Mint,
+    orders: &[GrantOrder],
     ordered: &[Ordered],
     layout: &Layout,
 ) -> Result<Vec<Grant>, MintError> {
     let mut grants = Vec::new();
-    for wanted in order.grants.as_slice() {
+    for wanted in orders {
         let id = wanted.root.0;
         let outside = || MintError::GrantOutside(id);
         let place = ordered.iter().position(|(root, _)| root.id.0 == id);
@@ -210,14 +216,16 @@ fn grants(
             root: RootIndex(index),
             prefix,
             verbs: wanted.verbs,
+            modes: wanted.modes,
+            inputs: wanted.inputs.clone(),
         });
     }
     Ok(grants)
 }
 
 /// The verbs of all grants.
-fn granted(grants: &[Grant]) -> VerbSet {
-    let any = |verb: &Verb| grants.iter().any(|grant| grant.verbs.has(*verb));
+fn granted<'a>(grants: impl Iterator<Item = &'a Grant> + Clone) -> VerbSet {
+    let any = |verb: &Verb| grants.clone().any(|grant| grant.verbs.has(*verb));
     let verbs: Vec<Verb> = Verb::ALL.into_iter().filter(any).collect();
     VerbSet::of(&verbs)
 }

@@ -1,6 +1,9 @@
 //! Sealing: from a descriptor a runtime passed to a root with an identity.
 
-use portcullis_protocol::authority::{FileSystem, Root, RootId, RootIdentity, Scope};
+use crate::sys;
+use portcullis_protocol::authority::{
+    Durable, DurableField, FileSystem, Root, RootId, RootIdentity, Scope,
+};
 use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::view::Timestamp;
 use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, ResolveFlags, StatxFlags};
@@ -47,6 +50,8 @@ pub(crate) enum SealError {
     NotSearchable,
     #[error("it was exchanged while it was sealed")]
     Exchanged,
+    #[error("another directory is there now; its {} differs", .0.name())]
+    Another(DurableField),
     #[error("{call}: {errno}")]
     Kernel { call: &'static str, errno: Errno },
 }
@@ -83,6 +88,7 @@ impl SealedRoot {
                 scope,
                 location,
                 identity,
+                durable: durable(directory.as_fd(), &identity)?,
                 file_system,
             },
             directory,
@@ -90,19 +96,23 @@ impl SealedRoot {
     }
 
     /// Finds a root that was sealed in an earlier life of the broker: the directory at its sealed
-    /// location, reached through no link, if it is the same by device, inode and birth.
+    /// location, reached through no link, if it is the same by what lasts. Device and mount are as
+    /// they are now: their numbers change when the system starts anew.
     pub(crate) fn again(root: &Root) -> Result<Self, SealError> {
         let place = [b"/", root.location.as_bytes()].concat();
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let directory = rustix::fs::openat2(CWD, place, PATH_ONLY, Mode::empty(), resolve)
             .map_err(at("openat2"))?;
-        let found = observe(directory.as_fd())?;
-        let durable = |seen: &RootIdentity| (seen.device, seen.inode, seen.born);
-        if durable(&found) != durable(&root.identity) {
-            return Err(SealError::Exchanged);
+        let identity = observe(directory.as_fd())?;
+        let found = durable(directory.as_fd(), &identity)?;
+        if let Some(field) = found.difference(&root.durable) {
+            return Err(SealError::Another(field));
         }
         Ok(Self {
-            root: root.clone(),
+            root: Root {
+                identity,
+                ..root.clone()
+            },
             directory,
         })
     }
@@ -266,6 +276,17 @@ pub(crate) fn observe(fd: BorrowedFd<'_>) -> Result<RootIdentity, SealError> {
     })
 }
 
+/// What an open directory is known by for good.
+fn durable(fd: BorrowedFd<'_>, identity: &RootIdentity) -> Result<Durable, SealError> {
+    let file_system = rustix::fs::fstatvfs(fd).map_err(at("fstatvfs"))?.f_fsid;
+    Ok(Durable {
+        file_system,
+        inode: identity.inode,
+        born: identity.born,
+        handle: sys::file_handle(fd).map_err(at("name_to_handle_at"))?,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,7 +342,7 @@ mod tests {
         dir.make("root");
         assert!(matches!(
             SealedRoot::again(sealed.root()),
-            Err(SealError::Exchanged)
+            Err(SealError::Another(_))
         ));
         std::fs::remove_dir(dir.path().join("moved")).unwrap();
         assert!(sealed.is_gone());

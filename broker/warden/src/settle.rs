@@ -151,6 +151,7 @@ async fn observe(shared: &Shared, view: &View<'_>, intent: &Intent) -> Option<Ve
         roots: view.roots,
         run_as: view.run_as,
         duty: Duty::Observe(intent.clone()),
+        lineage: Few::default(),
     };
     let Caged { gate, ledger, .. } = match launch(shared, &start, None).await {
         Ok(caged) => caged,
@@ -176,7 +177,13 @@ async fn observe(shared: &Shared, view: &View<'_>, intent: &Intent) -> Option<Ve
             | Event::Begin(_)
             | Event::Amend(_)
             | Event::Unlock(_)
-            | Event::Finish(_) => None,
+            | Event::Finish(_)
+            | Event::Delegate(_)
+            | Event::EndDelegated(_)
+            | Event::Propose(_)
+            | Event::Bound(_)
+            | Event::Unbound(_)
+            | Event::Claim(_) => None,
         },
         Ok(Err(_)) | Err(_) => None,
     }
@@ -202,6 +209,7 @@ fn narrow_to_fit(authority: &Authority, intent: &Intent) -> Option<Authority> {
     };
     Authority::seal(Parts {
         grants: parts.grants.iter().filter(needed).cloned().collect(),
+        asks: parts.asks.iter().filter(needed).cloned().collect(),
         denials: Vec::new(),
         ..parts.clone()
     })

@@ -1,10 +1,13 @@
-//! Makes descriptors known to the event loop, and asks who is at the other end of a socket.
+//! Makes descriptors known to the event loop, asks who is at the other end of a socket, and asks
+//! for file handles.
 #![expect(
     unsafe_code,
-    reason = "tokio registers descriptors only unsafely, and one socket option has no safe call; \
-              see the SAFETY comments below"
+    reason = "tokio registers descriptors only unsafely, and one socket option and file handles \
+              have no safe call; see the SAFETY comments below"
 )]
 
+use portcullis_protocol::bounded::Bytes;
+use portcullis_protocol::limits::HANDLE_BYTES_MAX;
 use portcullis_transport::Endpoint;
 use rustix::io::Errno;
 use std::io;
@@ -77,4 +80,67 @@ pub(crate) fn peer_pidfd(socket: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     // SAFETY: the kernel has just made this descriptor for this process and told its number to
     // nobody else. It is close-on-exec, as every pidfd is.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// `AT_HANDLE_FID` of `<linux/fcntl.h>`, Linux 6.5: a handle to tell objects apart by, of file
+/// systems too that give none to open them by.
+const AT_HANDLE_FID: libc::c_int = 0x200;
+/// `MAX_HANDLE_SZ` of the kernel, in bytes.
+const HANDLE_ROOM: usize = 128;
+
+/// `struct file_handle`, with room for the largest.
+#[repr(C)]
+struct FileHandle {
+    bytes: libc::c_uint,
+    kind: libc::c_int,
+    handle: [u8; HANDLE_ROOM],
+}
+
+/// The kernel's handle of an open object, its type first; none where its file system has none.
+pub(crate) fn file_handle(
+    object: BorrowedFd<'_>,
+) -> Result<Option<Bytes<HANDLE_BYTES_MAX>>, Errno> {
+    match handle_with(object, libc::AT_EMPTY_PATH | AT_HANDLE_FID) {
+        // Before Linux 6.5.
+        Err(Errno::INVAL) => handle_with(object, libc::AT_EMPTY_PATH),
+        other => other,
+    }
+}
+
+fn handle_with(
+    object: BorrowedFd<'_>,
+    flags: libc::c_int,
+) -> Result<Option<Bytes<HANDLE_BYTES_MAX>>, Errno> {
+    let mut found = FileHandle {
+        bytes: libc::c_uint::try_from(HANDLE_ROOM).map_err(|_| Errno::INVAL)?,
+        kind: 0,
+        handle: [0; HANDLE_ROOM],
+    };
+    let mut mount: libc::c_int = 0;
+    // SAFETY: the descriptor is borrowed and thus open for the call; the name is a live string that
+    // ends in a zero byte; `found` is laid out as the kernel's own structure, with the room behind
+    // it that its first field says; `mount` is a live `c_int`. The kernel writes both and keeps
+    // neither. No safe call exists: neither std nor rustix 1.1 knows it.
+    let result = unsafe {
+        libc::name_to_handle_at(
+            object.as_raw_fd(),
+            c"".as_ptr(),
+            (&raw mut found).cast(),
+            &raw mut mount,
+            flags,
+        )
+    };
+    if result != 0 {
+        return match Errno::from_io_error(&io::Error::last_os_error()) {
+            // The largest there is has room, so that this too says that there is none.
+            Some(Errno::OPNOTSUPP | Errno::OVERFLOW) => Ok(None),
+            Some(errno) => Err(errno),
+            None => Err(Errno::INVAL),
+        };
+    }
+    let used = usize::try_from(found.bytes).map_err(|_| Errno::INVAL)?;
+    let handle = found.handle.get(..used).ok_or(Errno::INVAL)?;
+    let mut whole = found.kind.to_le_bytes().to_vec();
+    whole.extend_from_slice(handle);
+    Ok(Bytes::new(whole).ok())
 }

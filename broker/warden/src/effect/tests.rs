@@ -18,12 +18,16 @@ fn writer(dir: &crate::testing::TempDir) -> Writer {
         request: Default::default(),
         owner: Default::default(),
         roots: vec![root.root().clone()],
-        grants: vec![Grant {
-            root: RootIndex(0),
-            prefix: path("a"),
-            verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Move, Verb::DeleteTree]),
-        }],
+        conversation: Default::default(),
+        parent: None,
+        grants: vec![Grant::whole(
+            RootIndex(0),
+            path("a"),
+            VerbSet::of(&[Verb::Read, Verb::Write, Verb::Move, Verb::DeleteTree]),
+        )],
+        asks: Vec::new(),
         denials: Vec::new(),
+        budgets: portcullis_protocol::authority::Budgets::UNLIMITED,
         expires_ms: Some(1000),
     })
     .unwrap();

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::testing::{TempDir, sealed};
-use portcullis_protocol::authority::Effect;
+use portcullis_protocol::authority::{Budgets, Effect, Inputs};
 use portcullis_protocol::bounded::{Bytes, Text};
-use portcullis_protocol::control::{GrantOrder, RootOrder};
+use portcullis_protocol::control::{Deciding, GrantOrder, RootOrder};
 use portcullis_protocol::path::Label;
-use portcullis_protocol::verb::{Verb, VerbSet};
+use portcullis_protocol::verb::{ModeSet, Verb, VerbSet};
 use std::fs::File;
 
 fn path(text: &str) -> RelPath {
@@ -21,8 +21,12 @@ fn order(roots: &[u64]) -> control::Mint {
     control::Mint {
         request: Text::default(),
         owner: Text::new("o").unwrap(),
+        conversation: Text::default(),
         roots: Few::new(roots.iter().map(each).collect()).unwrap(),
         grants: Few::default(),
+        asks: Few::default(),
+        budgets: Budgets::UNLIMITED,
+        deciding: Deciding::Anyone,
         denials: Few::default(),
         exceptions: Few::default(),
         expires_ms: None,
@@ -35,6 +39,8 @@ fn grant(root: u64, prefix: &str, verbs: VerbSet) -> GrantOrder {
         root: RootId(root),
         prefix: path(prefix),
         verbs,
+        modes: ModeSet::ALL,
+        inputs: Inputs::Any,
     }
 }
 
@@ -249,9 +255,8 @@ fn a_session_within_another_gets_no_more_than_both_and_only_its_roots() {
     assert_eq!(
         parts.grants,
         [Grant {
-            root: RootIndex(0),
-            prefix: path("src"),
-            verbs,
+            modes: ModeSet::ALL.of_verbs(verbs),
+            ..Grant::whole(RootIndex(0), path("src"), verbs)
         }]
     );
     assert_eq!(made.roots.len(), 1);

@@ -1,7 +1,7 @@
 //! How an effect ended, by what is there: a table of cases.
 
 use super::*;
-use portcullis_protocol::authority::{Denial, DenialTarget, Effect};
+use portcullis_protocol::authority::{Budgets, Denial, DenialTarget, Effect};
 use portcullis_protocol::bounded::{Bytes, Text};
 use portcullis_protocol::ledger::{Step, Temporary};
 use portcullis_protocol::path::RelPath;
@@ -190,10 +190,9 @@ fn an_end_that_is_too_long_with_versions_is_told_without_them() {
 fn what_an_observer_is_told_fits_a_frame() {
     let dir = crate::testing::TempDir::new();
     let root = crate::testing::sealed(1, dir.path());
-    let grant = |prefix: &str| Grant {
-        root: RootIndex(0),
-        prefix: RelPath::parse(prefix.as_bytes()).unwrap(),
-        verbs: VerbSet::ALL,
+    let grant = |prefix: &str| {
+        let prefix = RelPath::parse(prefix.as_bytes()).unwrap();
+        Grant::whole(RootIndex(0), prefix, VerbSet::ALL)
     };
     let denials = (0..300).map(|n| Denial {
         rule: Rule {
@@ -210,9 +209,13 @@ fn what_an_observer_is_told_fits_a_frame() {
     let authority = Authority::seal(Parts {
         request: Text::default(),
         owner: Text::default(),
+        conversation: Text::default(),
+        parent: None,
         roots: vec![root.root().clone()],
         grants: vec![grant("n"), grant("unused")],
+        asks: Vec::new(),
         denials: denials.collect(),
+        budgets: Budgets::UNLIMITED,
         expires_ms: None,
     })
     .unwrap();

@@ -3,6 +3,7 @@
 use super::chain::{self, Body, unhex};
 use super::verify::verify;
 use super::{DATABASE, StateError, connect, count, schema, sql};
+use portcullis_protocol::authority::AuthorityId;
 use portcullis_protocol::bounded::{Few, Text};
 use portcullis_protocol::control::{
     DiffText, LogPage, Receipt, RunId, RunRecord, RunsPage, Verified,
@@ -92,7 +93,7 @@ impl Records {
     /// Receipts of a run after number `after`, in order; as many as fit one answer.
     pub fn log(&self, run: RunId, after: u64) -> Result<LogPage, StateError> {
         let mut all = self.database.prepare_cached(
-            "SELECT receipts.body, receipts.link, sessions.roots
+            "SELECT receipts.body, receipts.link, sessions.roots, sessions.authority
              FROM receipts JOIN sessions ON sessions.id = receipts.session
              WHERE receipts.run = ?1 AND number > ?2 ORDER BY number LIMIT ?3",
         )?;
@@ -112,6 +113,12 @@ impl Records {
                 end: body.end,
                 roots: chain::text_labels(&row.get::<_, String>(2)?)?,
                 diff_bytes: body.diff.0,
+                authority: AuthorityId(unhex(&row.get::<_, String>(3)?)?),
+                began_ms: body.began_ms,
+                request: body.request,
+                previous: Digest([0; 32]),
+                cage: Digest([0; 32]),
+                approval: None,
             };
             bytes += chain::encode(&receipt)?.len();
             if bytes + MARGIN > BODY_BYTES_MAX && !receipts.is_empty() {

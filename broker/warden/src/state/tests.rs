@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::TempDir;
-use portcullis_protocol::authority::{Authority, Parts};
+use portcullis_protocol::authority::{Authority, Budgets, Parts};
 use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::ledger::{Step, TreeLock};
 use portcullis_protocol::path::RelPath;
@@ -29,9 +29,13 @@ fn authority() -> Authority {
     Authority::seal(Parts {
         request: Text::new("a request").unwrap(),
         owner: Text::new("somebody").unwrap(),
+        conversation: Text::default(),
+        parent: None,
         roots: Vec::new(),
         grants: Vec::new(),
+        asks: Vec::new(),
         denials: Vec::new(),
+        budgets: Budgets::UNLIMITED,
         expires_ms: None,
     })
     .unwrap()

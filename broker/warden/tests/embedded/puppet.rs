@@ -99,6 +99,10 @@ impl<'a> Puppet<'a> {
             Command::Begun(_) => format!("begun {}", id.0),
             Command::NotBegun(refusal) => format!("not begun {} {}", id.0, refusal.code.name()),
             Command::Receipted(receipt) => format!("receipt {} {}", id.0, receipt.number),
+            Command::Delegated(made) => format!("delegated {} {}", id.0, made.session.0),
+            Command::Answered(_) => format!("answered {}", id.0),
+            Command::Asked(_) => "asked".to_owned(),
+            Command::Noted(_) => format!("noted {}", id.0),
         }
     }
 

@@ -1,16 +1,16 @@
 //! The runtime's side: a control connection with one sealed root.
 
-use portcullis_protocol::authority::{RootId, Scope};
+use portcullis_protocol::authority::{Budgets, Inputs, RootId, Scope};
 use portcullis_protocol::bounded::{Few, Text};
 use portcullis_protocol::control::{
-    Answer, End, GrantOrder, Hello, Mint, Minted, Order, Over, RootOrder, Seal, Status,
+    Answer, Deciding, End, GrantOrder, Hello, Mint, Minted, Order, Over, RootOrder, Seal, Status,
     StatusReport, Unseal, Welcome,
 };
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::refusal::Refusal;
 use portcullis_protocol::session::SessionId;
-use portcullis_protocol::verb::VerbSet;
+use portcullis_protocol::verb::{ModeSet, VerbSet};
 use portcullis_transport::{Buffer, Endpoint, RuntimeSide, TransportError};
 use portcullis_warden::{Config, Embedded, GateExecutable};
 use std::collections::VecDeque;
@@ -100,6 +100,7 @@ impl Runtime {
         let mint = Order::Mint(Mint {
             request: Text::new(request).unwrap(),
             owner: Text::default(),
+            conversation: Text::default(),
             roots: Few::new(vec![RootOrder {
                 root: self.root,
                 label: None,
@@ -109,8 +110,13 @@ impl Runtime {
                 root: self.root,
                 prefix: RelPath::root(),
                 verbs,
+                modes: ModeSet::ALL,
+                inputs: Inputs::Any,
             }])
             .unwrap(),
+            asks: Few::default(),
+            budgets: Budgets::UNLIMITED,
+            deciding: Deciding::Anyone,
             denials: Few::default(),
             exceptions: Few::default(),
             expires_ms: None,
