@@ -2,14 +2,21 @@
 
 use crate::values::Case;
 use crate::{files, parse_hex, replies, requests, trusted};
-use portcullis_protocol::authority::{DenialTarget, Effect, FileSystem, Scope};
-use portcullis_protocol::control::{DenialOrderTarget, OverCause, Sharing, Witness};
+use portcullis_protocol::approval::{Approver, ProposalState};
+use portcullis_protocol::authority::{
+    Budget, DenialTarget, DurableField, Effect, FileSystem, Inputs, Scope,
+};
+use portcullis_protocol::control::{
+    Deciding, Decision, DenialOrderTarget, OverCause, Proof, Sharing, Whose, Witness,
+};
 use portcullis_protocol::frame::Message;
-use portcullis_protocol::ledger::{Duty, NOTES_MAX, SessionEnd, TreeLock};
+use portcullis_protocol::ledger::{
+    ASKED_BYTES_MAX, Claimed, Duty, NOTES_MAX, SessionEnd, TreeLock,
+};
 use portcullis_protocol::limits as l;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session as s;
-use portcullis_protocol::verb::{Verb, VerbSet};
+use portcullis_protocol::verb::{Mode, ModeSet, Verb, VerbSet};
 use portcullis_protocol::view::{Kind, PathState, Role};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -137,12 +144,13 @@ fn the_table_of_limits_is_the_constants() {
         REGION_BYTES_MAX COMPOSED_BYTES_MAX SET_BYTES_MAX WRITE_BYTES_MAX
         EDIT_BYTES_MAX UPLOADS_MAX PARENTS_MAX TREE_ENTRIES_MAX TREE_DEPTH_MAX LOCK_WAIT_MS_MAX
         LOCK_HOLD_MS_MAX EFFECT_BYTES_MAX DIFF_BYTES_MAX LOG_PAGE_MAX RUNS_PAGE_MAX
-        GATE_DESCRIPTORS WORKER_DESCRIPTORS
+        GATE_DESCRIPTORS WORKER_DESCRIPTORS INPUTS_MAX HANDLE_BYTES_MAX LINEAGE_MAX CHILDREN_MAX PROPOSALS_MAX PROPOSALS_ALL_MAX PROPOSAL_TIME_MS PROPOSALS_PAGE_MAX REFUSALS_PAGE_MAX REFUSALS_KEPT SESSIONS_PAGE_MAX SECRET_BYTES_MAX
     }
     .into();
     real.extend([
         ("TOUCHED_MAX", s::TOUCHED_MAX.to_string()),
         ("NOTES_MAX", NOTES_MAX.to_string()),
+        ("ASKED_BYTES_MAX", ASKED_BYTES_MAX.to_string()),
     ]);
     let declared = include_str!("../../src/limits.rs").lines();
     for line in declared.filter_map(|line| line.strip_prefix("pub const ")) {
@@ -204,6 +212,13 @@ fn the_table_of_enums_is_the_enums() {
         arms::<TreeLock>("TreeLock"),
         arms::<Witness>("Witness"),
         arms::<Sharing>("Sharing"),
+        arms::<Budget>("Budget"),
+        arms::<DurableField>("DurableField"),
+        arms::<ProposalState>("ProposalState"),
+        arms::<Deciding>("Deciding"),
+        arms::<Whose>("Whose"),
+        arms::<Decision>("Decision"),
+        arms::<Claimed>("Claimed"),
     ];
     let rows = rows();
     for (name, arms) in real {
@@ -216,6 +231,9 @@ fn the_table_of_enums_is_the_enums() {
     }
     let bits = Verb::ALL.map(|verb| format!("{} {verb}", u32::from(VerbSet::of(&[verb]))));
     let row = rows.iter().find(|row| row[0] == "VerbSet").unwrap();
+    assert_eq!(row[2], format!("bits {}; no other", bits.join(", ")));
+    let bits = Mode::ALL.map(|mode| format!("{} {}", u32::from(ModeSet::of(&[mode])), mode.name()));
+    let row = rows.iter().find(|row| row[0] == "ModeSet").unwrap();
     assert_eq!(row[2], format!("bits {}; no other", bits.join(", ")));
     let bit = |tier| u8::from(s::Tiers::EXACT.with(tier)) & !(u8::from(tier != s::Tier::Exact));
     let bits = s::Tier::ALL.map(|tier| format!("{} {tier}", bit(tier)));
@@ -270,6 +288,9 @@ fn the_table_of_enums_with_fields_is_the_enums() {
         arms_with_fields::<s::Onto>("Onto"),
         arms_with_fields::<PathState>("PathState"),
         arms_with_fields::<Duty>("Duty"),
+        arms_with_fields::<Inputs>("Inputs"),
+        arms_with_fields::<Approver>("Approver"),
+        arms_with_fields::<Proof>("Proof"),
     ];
     let rows = rows();
     for (name, arms) in real {
