@@ -210,6 +210,13 @@ fn verdict_text(verb: Verb, asked: &str, verdict: &Verdict, roots: &[RootView]) 
             grant.verbs,
             grant_place(grant, roots),
         ),
+        Verdict::Asks { rule: Some(rule) } => format!(
+            "needs an approval for each use: {verb} of `{asked}`, by the rule {}: {}\n",
+            rule.name, rule.reason
+        ),
+        Verdict::Asks { rule: None } => format!(
+            "needs an approval for each use: {verb} of `{asked}`, which is allowed only so\n"
+        ),
         Verdict::Refused(refusal) => {
             // Nothing was tried, so there is nothing to say about what was changed.
             let said = refusal.to_string();
