@@ -231,6 +231,7 @@ fn verdict_text(verb: Verb, asked: &str, verdict: &Verdict, roots: &[RootView]) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use portcullis_protocol::authority::Effect;
     use portcullis_protocol::bounded::{Bytes, Text};
     use portcullis_protocol::refusal::{Code, Refusal};
 
@@ -243,6 +244,7 @@ mod tests {
             },
             verbs: VerbSet::CONTENT,
             pattern: Some(Bytes::new(pattern).unwrap()),
+            effect: Effect::Deny,
         };
         let all = ["a", "b", "c\n", "d"].map(denial);
         assert_eq!(
@@ -264,6 +266,7 @@ mod tests {
             },
             verbs: VerbSet::CONTENT,
             pattern: Some(Bytes::new(pattern).unwrap()),
+            effect: Effect::Deny,
         };
         let all = ["{a,b}", "c"].map(denial);
         assert_eq!(
