@@ -1,8 +1,12 @@
 //! A runtime's connection to a warden.
 
 mod records;
+mod review;
+mod tasks;
 
-pub use records::Difference;
+pub use records::{Difference, RefusedPage};
+pub use review::{Decider, Proposal};
+pub use tasks::{RestoreOrder, task_input};
 
 use crate::error::{Error, ErrorCode, Violation};
 use crate::link::{Expected, Link, not_an_endpoint};
@@ -113,15 +117,26 @@ impl Control {
     pub fn mint(&mut self, order: &MintOrder) -> Result<(Minted, Session), Error> {
         let (mint, objects) = order.build()?;
         let objects: Vec<BorrowedFd<'_>> = objects.iter().map(AsFd::as_fd).collect();
-        let answered = self.order(&Order::Mint(mint), &objects)?;
+        self.make(&Order::Mint(mint), &objects)
+    }
+
+    /// An order whose answer is a session.
+    fn make(&mut self, order: &Order, with: &[BorrowedFd<'_>]) -> Result<(Minted, Session), Error> {
+        let answered = self.order(order, with)?;
         let Answer::Minted(minted) = answered.answer else {
             return Err(self.link.violated(Violation::WrongKind));
         };
-        let Ok([socket]) = <[OwnedFd; 1]>::try_from(answered.descriptors) else {
-            return Err(self.link.violated(Violation::Descriptors));
-        };
+        let socket = self.one(answered.descriptors)?;
         let session = Session::from_socket(socket)?.expecting(self.incarnation);
         Ok((minted, session))
+    }
+
+    /// The one descriptor that an answer comes with.
+    fn one(&mut self, descriptors: Vec<OwnedFd>) -> Result<OwnedFd, Error> {
+        match <[OwnedFd; 1]>::try_from(descriptors) {
+            Ok([socket]) => Ok(socket),
+            Err(_) => Err(self.link.violated(Violation::Descriptors)),
+        }
     }
 
     /// Ends a session at once.
@@ -159,25 +174,8 @@ impl Control {
             if !self.readable(deadline)? {
                 return Ok(None);
             }
-            let (frame, descriptors) = self.link.receive(&mut self.buffer, Expected::One)?;
-            match frame.message {
-                Answer::Over(over) if frame.id == RequestId::NONE && descriptors.is_empty() => {
-                    self.over.push_back(over);
-                }
-                Answer::Over(_)
-                | Answer::Welcome(_)
-                | Answer::Refused(_)
-                | Answer::Sealed(_)
-                | Answer::Minted(_)
-                | Answer::Ended(_)
-                | Answer::Status(_)
-                | Answer::Runs(_)
-                | Answer::Log(_)
-                | Answer::Diff(_)
-                | Answer::Verified(_)
-                | Answer::Draining(_) => {
-                    return Err(self.link.violated(Violation::UnknownId(frame.id.0)));
-                }
+            if let Some(answered) = self.next()? {
+                return Err(self.link.violated(Violation::UnknownId(answered.id.0)));
             }
         }
     }
@@ -220,51 +218,51 @@ impl Control {
     fn order(&mut self, order: &Order, with: &[BorrowedFd<'_>]) -> Result<Answered, Error> {
         let id = self.link.fresh_id();
         self.link.send_with(id, order, with)?;
-        loop {
-            let (frame, descriptors) = self.link.receive(&mut self.buffer, Expected::One)?;
-            let from = frame.id;
-            match frame.message {
-                Answer::Over(over) if from == RequestId::NONE && descriptors.is_empty() => {
-                    self.over.push_back(over);
-                }
-                Answer::Over(_) => return Err(self.link.violated(Violation::WrongKind)),
-                Answer::Refused(refusal) if from == id => {
-                    return if descriptors.is_empty() {
-                        Err(refusal.into())
-                    } else {
-                        Err(self.link.violated(Violation::Descriptors))
-                    };
-                }
-                answer @ (Answer::Welcome(_)
-                | Answer::Refused(_)
-                | Answer::Sealed(_)
-                | Answer::Minted(_)
-                | Answer::Ended(_)
-                | Answer::Status(_)
-                | Answer::Runs(_)
-                | Answer::Log(_)
-                | Answer::Diff(_)
-                | Answer::Verified(_)
-                | Answer::Draining(_)) => {
-                    return if from == id {
-                        Ok(Answered {
-                            answer,
-                            content: frame.content.to_vec(),
-                            descriptors,
-                        })
-                    } else {
-                        Err(self.link.violated(Violation::UnknownId(from.0)))
-                    };
-                }
+        let answered = loop {
+            if let Some(answered) = self.next()? {
+                break answered;
             }
+        };
+        if answered.id != id {
+            return Err(self.link.violated(Violation::UnknownId(answered.id.0)));
         }
+        let Answer::Refused(refusal) = answered.answer else {
+            return Ok(answered);
+        };
+        if answered.descriptors.is_empty() {
+            Err(refusal.into())
+        } else {
+            Err(self.link.violated(Violation::Descriptors))
+        }
+    }
+
+    /// Takes one frame. The end of a session is kept for [`Self::wait_over`]; every other is the
+    /// answer to an order.
+    fn next(&mut self) -> Result<Option<Answered>, Error> {
+        let (frame, descriptors) = self.link.receive(&mut self.buffer, Expected::One)?;
+        let id = frame.id;
+        let content = frame.content.to_vec();
+        let Answer::Over(over) = frame.message else {
+            return Ok(Some(Answered {
+                id,
+                answer: frame.message,
+                content,
+                descriptors,
+            }));
+        };
+        if id != RequestId::NONE || !descriptors.is_empty() {
+            return Err(self.link.violated(Violation::WrongKind));
+        }
+        self.over.push_back(over);
+        Ok(None)
     }
 }
 
 /// What came back for one order.
 struct Answered {
+    id: RequestId,
     answer: Answer,
-    /// Of a difference; nothing else of this endpoint carries content.
+    /// Of a difference or a proposal; nothing else of this endpoint carries content.
     content: Vec<u8>,
     descriptors: Vec<OwnedFd>,
 }

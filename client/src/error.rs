@@ -1,6 +1,7 @@
 //! Why a call did not do what it was asked, so that programs can decide by it.
 
 use crate::label::Excerpt;
+use portcullis_protocol::approval::ProposalId;
 use portcullis_protocol::frame::DecodeError;
 use portcullis_protocol::path::escape;
 use portcullis_protocol::refusal::{Refusal, Rule};
@@ -276,6 +277,13 @@ impl Error {
     /// The rule that decided, when one did.
     pub fn rule(&self) -> Option<&Rule> {
         self.refusal().and_then(|refusal| refusal.rule.as_ref())
+    }
+
+    /// What waits for a decision, when an approval is what is missing: once it is approved, the
+    /// very same request does what it asks for. The same call asked again before that is refused
+    /// with the same number.
+    pub fn proposal(&self) -> Option<ProposalId> {
+        self.refusal().and_then(|refusal| refusal.proposal)
     }
 
     /// The object, as the worker wrote it, when it is known.

@@ -5,27 +5,32 @@
 //! hexadecimal as `…_bytes`. Fields are added in one version, never renamed or removed. Numbers of
 //! 64 bits are plain JSON numbers.
 
+mod authority;
 mod change;
 mod control;
 mod records;
+mod review;
 mod walk;
+
+pub use authority::{budgets, delegated, denial, effect, grant, identity, used, verdict};
 
 pub use change::{changed, excerpt, labelled, made, planned, touched};
 pub use control::{cage, minted, over, refusal_note, sealed, status, tally};
-pub use records::{difference, receipt, run, verified};
+pub use records::{approval, difference, receipt, refused, run, session, verified};
+pub use review::{approver, decided, proposal, summary, task_sealed};
 pub use walk::{done, entry, found, found_kind, statistics};
 
 use crate::error::Error;
 use crate::read::FileContent;
 use crate::stamp;
+use portcullis_protocol::approval::ProposalId;
 use portcullis_protocol::path::escape;
 use portcullis_protocol::refusal::{Refusal, Rule};
 use portcullis_protocol::session::{
-    DenialView, FinalNewline, GrantView, Identity, Incarnation, Limits, ReadEnd, Rest, Steadiness,
-    TextSurvey, Verdict,
+    FinalNewline, Incarnation, Limits, ReadEnd, Rest, Steadiness, TextSurvey,
 };
 use portcullis_protocol::verb::VerbSet;
-use portcullis_protocol::view::{Binding, Observation, Role, Timestamp};
+use portcullis_protocol::view::{Binding, Observation, Timestamp};
 use serde_json::{Map, Value, json};
 
 /// The version of the documents.
@@ -119,6 +124,7 @@ pub fn refusal(refusal: &Refusal) -> Value {
         "rule": refusal.rule.as_ref().map(rule),
         "note": refusal.note.as_ref().map(|note| note.as_str()),
         "current": refusal.current.as_deref().map(stamp::show),
+        "proposal": refusal.proposal.map(|ProposalId(number)| number),
     }));
     if let Some(name) = &refusal.object {
         put_name(&mut fields, "object", name.as_slice());
@@ -170,22 +176,13 @@ pub fn observation(seen: &Observation) -> Value {
 /// What a selector was bound to.
 pub fn binding(bound: &Binding) -> Value {
     let mut fields = object(observation(&bound.observation));
-    fields.insert("role".to_owned(), role_name(bound.role).into());
+    fields.insert("role".to_owned(), bound.role.name().into());
     fields.insert("root".to_owned(), bound.root.0.into());
     put_name(&mut fields, "path", bound.path.as_kernel_bytes());
     if let Some(link) = &bound.link {
         put_name(&mut fields, "link", link.as_slice());
     }
     Value::Object(fields)
-}
-
-const fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Source => "source",
-        Role::Target => "target",
-        Role::Destination => "destination",
-        Role::SearchRoot => "search_root",
-    }
 }
 
 /// One file of a read, with its content: `content` when it is UTF-8, else `content_bytes`.
@@ -244,44 +241,6 @@ pub fn text_survey(text: &TextSurvey) -> Value {
     })
 }
 
-/// What a session may do.
-pub fn identity(identity: &Identity) -> Value {
-    let roots: Vec<Value> = identity
-        .roots
-        .as_slice()
-        .iter()
-        .map(|root| json!({ "label": root.label.as_str(), "scope": root.scope.name() }))
-        .collect();
-    let grants: Vec<Value> = identity.grants.as_slice().iter().map(grant).collect();
-    let denials: Vec<Value> = identity.denials.as_slice().iter().map(denial).collect();
-    json!({
-        "session": identity.session.0,
-        "authority": hex(&identity.authority.0),
-        "owner": identity.owner.as_str(),
-        "expires_ms": identity.expires_ms,
-        "roots": roots,
-        "grants": grants,
-        "denials": denials,
-        "limits": limits(&identity.limits),
-    })
-}
-
-/// A grant.
-pub fn grant(grant: &GrantView) -> Value {
-    let mut fields = object(json!({ "root": grant.root.0, "verbs": verbs(grant.verbs) }));
-    put_name(&mut fields, "path", grant.prefix.as_kernel_bytes());
-    Value::Object(fields)
-}
-
-/// A visible denial; without a pattern it covers one object.
-pub fn denial(denial: &DenialView) -> Value {
-    let mut fields = object(json!({ "rule": rule(&denial.rule), "verbs": verbs(denial.verbs) }));
-    if let Some(pattern) = &denial.pattern {
-        put_name(&mut fields, "pattern", pattern.as_slice());
-    }
-    Value::Object(fields)
-}
-
 /// What bounds a session.
 pub fn limits(limits: &Limits) -> Value {
     json!({
@@ -292,17 +251,6 @@ pub fn limits(limits: &Limits) -> Value {
         "in_flight_bytes": limits.in_flight_bytes,
         "send_deadline_ms": limits.send_deadline_ms,
     })
-}
-
-/// The answer to `why`.
-pub fn verdict(verdict: &Verdict) -> Value {
-    match verdict {
-        Verdict::Allowed {
-            grant: by,
-            binding: bound,
-        } => json!({ "allowed": true, "grant": grant(by), "object": binding(bound) }),
-        Verdict::Refused(refused) => json!({ "allowed": false, "refusal": refusal(refused) }),
-    }
 }
 
 /// A broker's life.

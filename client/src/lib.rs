@@ -48,10 +48,10 @@ pub use attach_or_start::{
     Age, AttachOptions, AttachOrStartError, Attached, Attachment, Sessions, Tail,
 };
 pub use change::{Changes, Made, Plan};
-pub use control::{Control, Difference};
+pub use control::{Control, Decider, Difference, Proposal, RefusedPage, RestoreOrder, task_input};
 pub use error::{Changed, Error, ErrorCode, NoSession, Violation};
 pub use label::Excerpt;
-pub use order::{MintOrder, Pattern};
+pub use order::{MintOrder, Only, Pattern};
 pub use pipeline::ReadAnswer;
 pub use portcullis_protocol as protocol;
 pub use read::{FileAnswer, FileContent, ReadStream};

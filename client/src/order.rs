@@ -1,13 +1,16 @@
 //! An order to mint a session, built step by step.
 
 use crate::error::Error;
-use portcullis_protocol::authority::{Effect, RootId};
+use portcullis_protocol::authority::{Budgets, Effect, Inputs, RootId};
 use portcullis_protocol::bounded::{Bytes, Few, Text};
-use portcullis_protocol::control::{DenialOrder, DenialOrderTarget, GrantOrder, Mint, RootOrder};
+use portcullis_protocol::control::{
+    Deciding, DenialOrder, DenialOrderTarget, GrantOrder, Mint, RootOrder,
+};
 use portcullis_protocol::limits::{DESCRIPTORS_MAX, REASON_BYTES_MAX};
 use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::session::SessionId;
-use portcullis_protocol::verb::VerbSet;
+use portcullis_protocol::verb::{ModeSet, VerbSet};
+use portcullis_protocol::view::Digest;
 use std::fmt;
 use std::os::fd::OwnedFd;
 
@@ -19,8 +22,12 @@ use std::os::fd::OwnedFd;
 pub struct MintOrder {
     request: String,
     owner: String,
+    conversation: String,
     roots: Vec<RootOrder>,
     grants: Vec<GrantOrder>,
+    asks: Vec<GrantOrder>,
+    budgets: Budgets,
+    deciding: Deciding,
     denials: Vec<DenialOrder>,
     exceptions: Vec<Text<REASON_BYTES_MAX>>,
     expires_ms: Option<u64>,
@@ -36,6 +43,57 @@ pub struct MintOrder {
 pub struct Pattern {
     root: Option<RootId>,
     pattern: Vec<u8>,
+}
+
+/// What of some verbs is allowed: every use of them, some modes, or exact operations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Only {
+    verbs: VerbSet,
+    modes: ModeSet,
+    inputs: Inputs,
+}
+
+impl Only {
+    /// Every use of these verbs.
+    pub const fn verbs(verbs: VerbSet) -> Self {
+        Self {
+            verbs,
+            modes: ModeSet::ALL,
+            inputs: Inputs::Any,
+        }
+    }
+
+    /// Of the verbs that have modes only these, such as making files and replacing none. Verbs
+    /// without modes stay.
+    #[must_use]
+    pub fn in_modes(mut self, modes: ModeSet) -> Self {
+        self.modes = modes;
+        self
+    }
+
+    /// Only these whole operations, as [`crate::Changes::input`] gives them, or
+    /// [`input_digest`](portcullis_protocol::session::input_digest) for what only reads.
+    pub fn of_inputs(mut self, inputs: Vec<Digest>) -> Result<Self, Error> {
+        let inputs = Few::new(inputs);
+        let inputs = inputs.map_err(|e| Error::invalid(format_args!("exact operations: {e}")))?;
+        self.inputs = Inputs::Only(inputs);
+        Ok(self)
+    }
+
+    fn at(self, root: RootId, prefix: RelPath) -> GrantOrder {
+        let Self {
+            verbs,
+            modes,
+            inputs,
+        } = self;
+        GrantOrder {
+            root,
+            prefix,
+            verbs,
+            modes,
+            inputs,
+        }
+    }
 }
 
 impl Pattern {
@@ -62,8 +120,12 @@ impl MintOrder {
         Self {
             request: String::new(),
             owner: owner.into(),
+            conversation: String::new(),
             roots: Vec::new(),
             grants: Vec::new(),
+            asks: Vec::new(),
+            budgets: Budgets::UNLIMITED,
+            deciding: Deciding::Anyone,
             denials: Vec::new(),
             exceptions: Vec::new(),
             expires_ms: None,
@@ -80,6 +142,14 @@ impl MintOrder {
         self
     }
 
+    /// The runtime's own name for the conversation, thread or job that the session belongs to. A
+    /// session within another one has its conversation and its owner, or nothing.
+    #[must_use]
+    pub fn conversation(mut self, conversation: impl Into<String>) -> Self {
+        self.conversation = conversation.into();
+        self
+    }
+
     /// Adds a sealed root; the first is the default of the session. Without a label it keeps the
     /// one it was sealed with.
     #[must_use]
@@ -90,12 +160,41 @@ impl MintOrder {
 
     /// Allows verbs on a subtree of a root; [`RelPath::root`] is all of it.
     #[must_use]
-    pub fn grant(mut self, root: RootId, prefix: RelPath, verbs: VerbSet) -> Self {
-        self.grants.push(GrantOrder {
-            root,
-            prefix,
-            verbs,
-        });
+    pub fn grant(self, root: RootId, prefix: RelPath, verbs: VerbSet) -> Self {
+        self.grant_only(root, prefix, Only::verbs(verbs))
+    }
+
+    /// Allows some modes of verbs, or exact operations, on a subtree of a root.
+    #[must_use]
+    pub fn grant_only(mut self, root: RootId, prefix: RelPath, only: Only) -> Self {
+        self.grants.push(only.at(root, prefix));
+        self
+    }
+
+    /// Allows verbs on a subtree of a root with an approval for each use.
+    #[must_use]
+    pub fn ask(self, root: RootId, prefix: RelPath, verbs: VerbSet) -> Self {
+        self.ask_only(root, prefix, Only::verbs(verbs))
+    }
+
+    /// Allows some modes of verbs, or exact operations, with an approval for each use.
+    #[must_use]
+    pub fn ask_only(mut self, root: RootId, prefix: RelPath, only: Only) -> Self {
+        self.asks.push(only.at(root, prefix));
+        self
+    }
+
+    /// Bounds how much the session, and all that is made within it, may do in all.
+    #[must_use]
+    pub fn budgets(mut self, budgets: Budgets) -> Self {
+        self.budgets = budgets;
+        self
+    }
+
+    /// Who decides about what the session asks for; [`Deciding::Anyone`] unless it is said.
+    #[must_use]
+    pub fn deciding(mut self, deciding: Deciding) -> Self {
+        self.deciding = deciding;
         self
     }
 
@@ -126,6 +225,19 @@ impl MintOrder {
         self.denial((name, reason), verbs, Effect::Hide, Target::Object(object))
     }
 
+    /// Makes verbs on names that match need an approval for each use, where they are granted. It
+    /// grants nothing: what nothing else allows stays refused.
+    #[must_use]
+    pub fn ask_pattern(self, name: &str, reason: &str, verbs: VerbSet, pattern: Pattern) -> Self {
+        self.denial((name, reason), verbs, Effect::Ask, Target::Names(pattern))
+    }
+
+    /// The same of one object and what is below it, under any name it has.
+    #[must_use]
+    pub fn ask_object(self, name: &str, reason: &str, verbs: VerbSet, object: OwnedFd) -> Self {
+        self.denial((name, reason), verbs, Effect::Ask, Target::Object(object))
+    }
+
     /// Takes one built-in denial away, by its name.
     #[must_use]
     pub fn except(mut self, name: &str) -> Self {
@@ -142,7 +254,8 @@ impl MintOrder {
         self
     }
 
-    /// Keeps the session within the authority of another one of the same connection.
+    /// Keeps the session within the authority of another one of the same connection, with which it
+    /// ends.
     #[must_use]
     pub fn within(mut self, session: SessionId) -> Self {
         self.within = Some(session);
@@ -212,8 +325,13 @@ impl MintOrder {
                 request: Text::new(self.request.as_str())
                     .map_err(|e| say("the name of the request")(&e))?,
                 owner: Text::new(self.owner.as_str()).map_err(|e| say("the owner")(&e))?,
+                conversation: Text::new(self.conversation.as_str())
+                    .map_err(|e| say("the conversation")(&e))?,
                 roots: Few::new(self.roots.clone()).map_err(|e| say("roots")(&e))?,
                 grants: Few::new(self.grants.clone()).map_err(|e| say("grants")(&e))?,
+                asks: Few::new(self.asks.clone()).map_err(|e| say("asks")(&e))?,
+                budgets: self.budgets,
+                deciding: self.deciding,
                 denials: Few::new(self.denials.clone()).map_err(|e| say("denials")(&e))?,
                 exceptions: Few::new(self.exceptions.clone()).map_err(|e| say("exceptions")(&e))?,
                 expires_ms: self.expires_ms,

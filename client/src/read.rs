@@ -188,6 +188,8 @@ impl Order {
             | Reply::Changed(_)
             | Reply::Uploaded(_)
             | Reply::Composed(_)
+            | Reply::Delegated(_)
+            | Reply::Noted(_)
             | Reply::Conflicted(_) => Err(Violation::WrongKind),
         }
     }

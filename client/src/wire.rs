@@ -109,7 +109,9 @@ impl Wire {
             | Reply::Planned(_)
             | Reply::Changed(_)
             | Reply::Uploaded(_)
-            | Reply::Composed(_)) => Ok((reply, content)),
+            | Reply::Composed(_)
+            | Reply::Delegated(_)
+            | Reply::Noted(_)) => Ok((reply, content)),
         }
     }
 

@@ -107,7 +107,9 @@ impl Pipe {
             | Reply::Closing(_)
             | Reply::Planned(_)
             | Reply::Changed(_)
-            | Reply::Conflicted(_) => None,
+            | Reply::Conflicted(_)
+            | Reply::Delegated(_)
+            | Reply::Noted(_) => None,
         };
         if part.is_some_and(|part| kept == Some(part.end)) {
             Ok(())

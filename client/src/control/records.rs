@@ -3,7 +3,8 @@
 use super::Control;
 use crate::error::{Error, Violation};
 use portcullis_protocol::control::{
-    Answer, Diff, Drain, Draining, Log, Order, Receipt, RunId, RunRecord, Runs, Verified, Verify,
+    Answer, Diff, Drain, Draining, Log, Order, Receipt, RefusalRecord, Refusals, RunId, RunRecord,
+    Runs, SessionRecord, Sessions, Verified, Verify,
 };
 
 /// The difference one effect made, as a unified diff.
@@ -13,6 +14,15 @@ pub struct Difference {
     pub text: Vec<u8>,
     /// Bytes of it that were not kept.
     pub cut: u64,
+}
+
+/// A page of the refusals of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedPage {
+    /// The refusals, in order. None means that there are no more.
+    pub refusals: Vec<RefusalRecord>,
+    /// Refusals of the run that were not told one by one, or are not kept any more.
+    pub left_out: u64,
 }
 
 impl Control {
@@ -35,6 +45,29 @@ impl Control {
             return Err(self.link.violated(Violation::WrongKind));
         };
         Ok(page.receipts.into_vec())
+    }
+
+    /// A page of what a run was refused, in order: refusals after number `after`; 0 begins with the
+    /// first that is kept. An empty page means that there are no more.
+    pub fn refusals(&mut self, run: RunId, after: u64) -> Result<RefusedPage, Error> {
+        let answer = self.order_plain(&Order::Refusals(Refusals { run, after }), &[])?;
+        let Answer::Refusals(page) = answer else {
+            return Err(self.link.violated(Violation::WrongKind));
+        };
+        Ok(RefusedPage {
+            refusals: page.refusals.into_vec(),
+            left_out: page.left_out,
+        })
+    }
+
+    /// A page of the sessions of a run, in order: those after row `after`; 0 begins with the first.
+    /// An empty page means that there are no more.
+    pub fn sessions(&mut self, run: RunId, after: u64) -> Result<Vec<SessionRecord>, Error> {
+        let answer = self.order_plain(&Order::Sessions(Sessions { run, after }), &[])?;
+        let Answer::Sessions(page) = answer else {
+            return Err(self.link.violated(Violation::WrongKind));
+        };
+        Ok(page.sessions.into_vec())
     }
 
     /// The difference that the effect of this receipt made.

@@ -91,6 +91,7 @@ pub fn touched(touched: &Touched) -> Value {
     let mut fields = object(json!({
         "verb": touched.verb.name(),
         "root": touched.root.0,
+        "role": touched.role().name(),
         "before": state(&touched.before),
         "after": state(&touched.after),
     }));

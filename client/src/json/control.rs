@@ -68,6 +68,7 @@ pub fn over(over: &Over) -> Value {
         "tally": over.tally.as_ref().map(tally),
         "refusals": refusals,
         "note": over.note.as_ref().map(|note| note.as_str()),
+        "parent": over.parent.map(|parent| parent.0),
     })
 }
 

@@ -197,7 +197,10 @@ fn processes_that_share_a_socket_use_it_one_after_the_other() {
                 | Request::Upload(_)
                 | Request::DropUpload(_)
                 | Request::Compose(_)
-                | Request::ChangeComposed(_) => panic!("not asked by this worker"),
+                | Request::ChangeComposed(_)
+                | Request::Delegate(_)
+                | Request::Acknowledge(_)
+                | Request::EndDelegated(_) => panic!("not asked by this worker"),
             }
         }
         assert_eq!(cancelled, [first.0.wrapping_add(1 << 30)]);
@@ -219,9 +222,14 @@ fn identity() -> Identity {
         session: SessionId(9),
         authority: AuthorityId([0; 32]),
         owner: Text::default(),
+        conversation: Text::default(),
+        parent: None,
         expires_ms: None,
         roots: Few::default(),
         grants: Few::default(),
+        asks: Few::default(),
+        budgets: portcullis_protocol::authority::Budgets::UNLIMITED,
+        used: portcullis_protocol::session::Used::default(),
         denials: Few::default(),
         limits: LIMITS,
     }

@@ -90,6 +90,7 @@ fn over(session: u64) -> Answer {
         tally: None,
         refusals: Few::default(),
         note: None,
+        parent: None,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::controlled::control;
 use super::*;
+use portcullis_protocol::authority::AuthorityId;
 use portcullis_protocol::bounded::{Few, Text};
 use portcullis_protocol::control::{
     Answer, DiffText, Draining, Ended, LogPage, Order, Receipt, RunId, RunRecord, RunsPage,
@@ -46,6 +47,12 @@ fn receipt(number: u64) -> Receipt {
         },
         roots: Few::new(vec![Label::new("workspace").unwrap()]).unwrap(),
         diff_bytes: 3,
+        authority: AuthorityId([2; 32]),
+        began_ms: 4,
+        request: Digest([3; 32]),
+        previous: Digest([0; 32]),
+        cage: Digest([4; 32]),
+        approval: None,
     }
 }
 

@@ -210,6 +210,13 @@ fn verdict_text(verb: Verb, asked: &str, verdict: &Verdict, roots: &[RootView]) 
             grant.verbs,
             grant_place(grant, roots),
         ),
+        Verdict::Asks { rule: Some(rule) } => format!(
+            "needs an approval for each use: {verb} of `{asked}`, by the rule {}: {}\n",
+            rule.name, rule.reason
+        ),
+        Verdict::Asks { rule: None } => format!(
+            "needs an approval for each use: {verb} of `{asked}`, which is allowed only so\n"
+        ),
         Verdict::Refused(refusal) => {
             // Nothing was tried, so there is nothing to say about what was changed.
             let said = refusal.to_string();
@@ -224,6 +231,7 @@ fn verdict_text(verb: Verb, asked: &str, verdict: &Verdict, roots: &[RootView]) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use portcullis_protocol::authority::Effect;
     use portcullis_protocol::bounded::{Bytes, Text};
     use portcullis_protocol::refusal::{Code, Refusal};
 
@@ -236,6 +244,7 @@ mod tests {
             },
             verbs: VerbSet::CONTENT,
             pattern: Some(Bytes::new(pattern).unwrap()),
+            effect: Effect::Deny,
         };
         let all = ["a", "b", "c\n", "d"].map(denial);
         assert_eq!(
@@ -257,6 +266,7 @@ mod tests {
             },
             verbs: VerbSet::CONTENT,
             pattern: Some(Bytes::new(pattern).unwrap()),
+            effect: Effect::Deny,
         };
         let all = ["{a,b}", "c"].map(denial);
         assert_eq!(

@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorCode, NoSession};
 use crate::json;
 use crate::label::{self, Excerpt};
 use crate::stamp;
+use portcullis_protocol::approval::ProposalId;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Completeness, Done, Statistics};
 use portcullis_protocol::view::Binding;
@@ -31,6 +32,8 @@ pub(super) enum Outcome {
     NotDone,
     /// The files are not as the request believed: nothing was changed, look again.
     Conflict,
+    /// It can be done with an approval, and there is none.
+    NeedsApproval,
     /// The session may not do it.
     Denied,
     /// There is no session.
@@ -45,6 +48,7 @@ impl Outcome {
             Self::Done => 0,
             Self::NotDone => 1,
             Self::Conflict => 75,
+            Self::NeedsApproval => 76,
             Self::Denied => 77,
             Self::NoSession => 78,
             Self::Uncertain => 79,
@@ -86,10 +90,14 @@ impl Outcome {
             refusal.code,
             Code::Conflict | Code::Exists | Code::NotUnique | Code::NotSeen | Code::StaleAnchor
         );
-        match (denied, conflict) {
-            (true, _) => Self::Denied,
-            (false, true) => Self::Conflict,
-            (false, false) => Self::NotDone,
+        if denied {
+            Self::Denied
+        } else if conflict {
+            Self::Conflict
+        } else if refusal.code == Code::NeedsApproval {
+            Self::NeedsApproval
+        } else {
+            Self::NotDone
         }
     }
 }
@@ -143,6 +151,9 @@ impl Report {
                 if error.refusal().is_some_and(|it| it.code == Code::NotSeen) {
                     say("`read` shows all of it; `write --force` overwrites it unseen");
                 }
+                if let Some(proposal) = error.proposal() {
+                    say(&to_decide(proposal));
+                }
                 if let Some(region) = error.region() {
                     show_region(region);
                 }
@@ -193,6 +204,15 @@ impl Report {
             }
         }
     }
+}
+
+/// How a person decides, and what to do then.
+fn to_decide(ProposalId(number): ProposalId) -> String {
+    format!(
+        "a person sees what exactly would be done with `portcullis review show {number}` and \
+         decides with `portcullis review approve {number}` or `refuse {number}`; once it is \
+         approved, this very command does it, once"
+    )
 }
 
 /// What an object has become, with labels that the next edit can name.
@@ -269,7 +289,8 @@ mod tests {
     use portcullis_protocol::session::{Cursor, CutReason};
 
     #[test]
-    fn refusals_of_authority_are_77_conflicts_75_and_a_missing_session_78() {
+    fn refusals_of_authority_are_77_what_needs_approval_is_76_conflicts_75_and_a_missing_session_78()
+     {
         for (code, outcome) in [
             (Code::Denied, Outcome::Denied),
             (Code::NotGranted, Outcome::Denied),
@@ -283,6 +304,8 @@ mod tests {
             (Code::NotSeen, Outcome::Conflict),
             (Code::StaleAnchor, Outcome::Conflict),
             (Code::Busy, Outcome::NotDone),
+            (Code::NeedsApproval, Outcome::NeedsApproval),
+            (Code::OutOfBudget, Outcome::NotDone),
         ] {
             assert_eq!(Outcome::of(&Refusal::new(code).into()), outcome);
         }
