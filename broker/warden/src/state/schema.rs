@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 /// What takes a state from one version to the next; the first makes it. Never changed once
 /// released, only added to.
-const STEPS: &[&str] = &[FIRST];
+const STEPS: &[&str] = &[FIRST, SECOND];
 
 /// The version of this build.
 pub(super) const KNOWN: i64 = STEPS.len() as i64;
@@ -71,6 +71,56 @@ CREATE TABLE heads (
     at_ms INTEGER NOT NULL,
     link TEXT NOT NULL
 ) STRICT;
+";
+
+/// Sessions say which version their chain has, and what they were made within; what is asked for,
+/// what is kept for later and what was refused is on record.
+///
+/// `claim` is the proposal that the open intent of a session spends. Authorities are those of open
+/// intents alone, so that older encodings of them are of no use: what was begun under one is settled
+/// as if it could not be read.
+///
+/// An approver is its name, of another user with `:` and the number behind.
+const SECOND: &str = "
+ALTER TABLE sessions ADD COLUMN chain INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE sessions ADD COLUMN conversation TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN parent TEXT;
+ALTER TABLE sessions ADD COLUMN cage TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN refused INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN claim INTEGER;
+DELETE FROM authorities;
+CREATE TABLE proposals (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL REFERENCES sessions,
+    input TEXT NOT NULL,
+    bound TEXT NOT NULL,
+    state TEXT NOT NULL,
+    approver TEXT,
+    at_ms INTEGER NOT NULL,
+    expires_ms INTEGER NOT NULL,
+    decided_ms INTEGER,
+    spent_ms INTEGER
+) STRICT;
+CREATE INDEX proposals_waiting ON proposals (session)
+    WHERE state IN ('pending', 'approved');
+CREATE TABLE tasks (
+    task TEXT PRIMARY KEY,
+    version INTEGER NOT NULL,
+    input TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    authority TEXT NOT NULL,
+    sealed_ms INTEGER NOT NULL,
+    body BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE refusals (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    run INTEGER NOT NULL REFERENCES runs,
+    session INTEGER NOT NULL REFERENCES sessions,
+    at_ms INTEGER NOT NULL,
+    body BLOB NOT NULL
+) STRICT;
+CREATE INDEX refusals_of_runs ON refusals (run, number);
 ";
 
 /// Makes the tables of a new state, or takes an older one to this version; all of it or nothing.
