@@ -248,7 +248,7 @@ pub(super) fn no_intent() -> StateError {
 }
 
 /// Uses an approval, in the transaction of what it is used for.
-fn spend(
+pub(super) fn spend(
     step: &Transaction<'_>,
     row: SessionRow,
     approval: &Approval,
