@@ -174,11 +174,7 @@ async fn start(shared: &Shared, session: &Session) -> Result<Started, Refusal> {
     }
 }
 
-fn begin(
-    shared: &Shared,
-    session: &Session,
-    cage: &CageReport,
-) -> Result<SessionRow, StateError> {
+fn begin(shared: &Shared, session: &Session, cage: &CageReport) -> Result<SessionRow, StateError> {
     let may_write = Writer::of(&session.authority, &session.kept, &[], None).is_some();
     shared.state.begin_session(&NewSession {
         run: session.run,

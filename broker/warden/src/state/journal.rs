@@ -314,7 +314,3 @@ impl Journal {
 fn no_session() -> StateError {
     StateError::Damaged("no such session runs".to_owned())
 }
-
-fn no_intent() -> StateError {
-    StateError::Damaged("no effect of it is open".to_owned())
-}

@@ -4,21 +4,27 @@
 //! state.db      SQLite: runs, sessions, open intents, receipts, differences, heads of chains
 //! lock          held by the warden; its process id
 //! gates.lock    held by every gate of the warden that has the state, and by the warden
+//! export.key    makes digests in exports useless to whoever has not got it; made when first needed
+//! evidence-….db a database as it was before a repair
 //! reserve       room that is given back when the disk is full, so that what began can end
 //! ```
 
 mod chain;
 mod checkpoint;
 mod journal;
+mod key;
 mod place;
 mod records;
+mod repair;
 mod reserve;
 mod schema;
 mod verify;
 
 pub(crate) use journal::{Claim, IntentId, NewSession, OpenIntent, SessionRow};
+pub use key::ExportKey;
 pub use place::{StatePlace, usual_state};
 pub use records::Records;
+pub use repair::{RepairError, Repaired, repair};
 
 use journal::Journal;
 use place::Place;

@@ -5,6 +5,7 @@ mod sessions;
 pub(super) use sessions::{IDENTITY, identity};
 
 use super::chain::{self, Body, Unsaid, Version, unhex};
+use super::key::ExportKey;
 use super::verify::verify;
 use super::{DATABASE, StateError, connect, count, schema, sql};
 use portcullis_protocol::authority::AuthorityId;
@@ -16,7 +17,7 @@ use portcullis_protocol::ledger::ReceiptId;
 use portcullis_protocol::limits::{BODY_BYTES_MAX, LOG_PAGE_MAX, RUNS_PAGE_MAX};
 use portcullis_protocol::view::Digest;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A page leaves this much of a frame free.
 const MARGIN: usize = 1024;
@@ -31,6 +32,7 @@ const RECEIPT: &str = "SELECT receipts.run, receipts.number, receipts.session, r
 #[derive(Debug)]
 pub struct Records {
     database: Connection,
+    directory: PathBuf,
 }
 
 impl Records {
@@ -44,17 +46,23 @@ impl Records {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let database = connect(&path, flags)?;
-        match schema::version(&database)? {
-            Some(schema::KNOWN) => Ok(Self { database }),
-            Some(found) if found > schema::KNOWN => Err(StateError::Newer {
-                found,
-                known: schema::KNOWN,
-            }),
-            // Older ones are taken to this version by the next warden.
-            Some(_) | None => Err(StateError::Damaged(
-                "its schema is older than this version reads; start the broker once".to_owned(),
-            )),
-        }
+        schema::is_known(&database)?;
+        Ok(Self {
+            database,
+            directory: directory.to_owned(),
+        })
+    }
+
+    /// From here on all calls read one and the same version, until this is dropped.
+    pub fn hold(&self) -> Result<(), StateError> {
+        // The version is the one that the first look finds.
+        self.database.execute_batch("BEGIN")?;
+        schema::is_known(&self.database)
+    }
+
+    /// The key of its exports, which is made when there is none.
+    pub fn export_key(&self) -> Result<ExportKey, StateError> {
+        ExportKey::of(&self.directory)
     }
 
     /// Runs, the latest first; only those before `before`.
@@ -220,6 +228,24 @@ impl Records {
         let body = Body::read(Version::numbered(version)?, &body, nothing)?;
         let cut = body.end.diff_cut;
         Ok(Some((DiffText { cut }, text)))
+    }
+
+    /// The last link of the chain of heads: whoever knows it can tell later that nothing before it
+    /// was changed. None when no session is over.
+    pub fn head(&self) -> Result<Option<Digest>, StateError> {
+        let last = "SELECT link FROM heads ORDER BY position DESC LIMIT 1";
+        let last = self
+            .database
+            .query_row(last, (), |row| row.get::<_, String>(0))
+            .optional()?;
+        last.map(|link| Ok(Digest(unhex(&link)?))).transpose()
+    }
+
+    /// Whether this was the last link of the chain of heads once.
+    pub fn had_head(&self, head: Digest) -> Result<bool, StateError> {
+        let one = "SELECT 1 FROM heads WHERE link = ?1";
+        let mut one = self.database.prepare_cached(one)?;
+        Ok(one.exists((chain::hex(&head.0),))?)
     }
 
     /// Looks at every chain, and the chain of their heads.
