@@ -196,6 +196,8 @@ impl Connection {
             Order::Log(order) => return self.look(id, Question::Log(order)).await,
             Order::Diff(order) => return self.look(id, Question::Diff(order)).await,
             Order::Verify(_) => return self.look(id, Question::Verify).await,
+            Order::Refusals(order) => return self.look(id, Question::Refusals(order)).await,
+            Order::Sessions(order) => return self.look(id, Question::Sessions(order)).await,
             Order::Drain(_) => {
                 self.shared.drain();
                 let connections = self.shared.connections();
@@ -207,9 +209,7 @@ impl Connection {
             | Order::Proposals(_)
             | Order::Proposal(_)
             | Order::Decide(_)
-            | Order::OpenDecider(_)
-            | Order::Refusals(_)
-            | Order::Sessions(_) => Err(Refusal::new(Code::UnsupportedVerb)),
+            | Order::OpenDecider(_) => Err(Refusal::new(Code::UnsupportedVerb)),
         };
         self.answer(id, answer.unwrap_or_else(Answer::Refused))
             .await

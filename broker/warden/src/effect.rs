@@ -109,6 +109,11 @@ impl<'a> Effects<'a> {
         }
     }
 
+    /// Whose effects they are.
+    pub(crate) const fn session(&self) -> SessionRow {
+        self.session
+    }
+
     pub(crate) const fn is_begun(&self) -> bool {
         matches!(self.now, Now::Begun(_))
     }
@@ -148,7 +153,7 @@ impl<'a> Effects<'a> {
 
     /// Writes the intent. If that fails the locks are given back.
     fn write(&mut self, begin: Begin, held: Held) -> Command {
-        let id = match self.shared.state.begin(self.session, &begin) {
+        let id = match self.shared.state.begin(self.session, &begin, None) {
             Ok(id) => id,
             Err(error) => return Command::NotBegun(no_ledger(&error)),
         };
@@ -257,6 +262,7 @@ fn no_ledger(error: &StateError) -> Refusal {
         | StateError::OldGates { .. }
         | StateError::Missing { .. }
         | StateError::Newer { .. }
+        | StateError::NotApproved { .. }
         | StateError::Damaged(_) => "its records are damaged",
     };
     Refusal::new(Code::NoLedger).noting(note)

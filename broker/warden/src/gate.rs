@@ -36,6 +36,8 @@ const GRACE: Duration = Duration::from_secs(1);
 const ANSWER_DEADLINE: Duration = Duration::from_millis(SEND_DEADLINE_MS as u64);
 /// Bytes of refusal notes kept for one session, so that they fit one frame.
 const NOTES_BYTES_MAX: usize = 64 * 1024;
+/// Refusals that are put on record in one step while the session runs.
+const REFUSALS_AT_ONCE: usize = 16;
 /// Bytes a note takes at most beside its object and rule.
 const NOTE_FRAME_BYTES: usize = 16;
 
@@ -117,6 +119,11 @@ pub(crate) async fn live(
     };
     let status = gate.end(grace).await;
     let ending = life.drain(ending);
+    let refused = match &ending {
+        Ending::Finished(finished) => Some(finished.tally.refused),
+        Ending::Revoked | Ending::Died(_) => None,
+    };
+    life.note_refusals(1, refused);
     life.settle(id, row, writer.as_ref()).await;
     let over = life.record.over(id, ending, status.as_ref());
     drop(reports.send((id, Report::Over { over, slot })));
@@ -152,7 +159,7 @@ async fn start(shared: &Shared, session: &Session) -> Result<Started, Refusal> {
         Ok(caged) => caged,
         Err(unmade) => return Err(unmade.refused().await),
     };
-    match begin(shared, session) {
+    match begin(shared, session, &cage) {
         Ok(row) => Ok(Started {
             gate,
             ledger,
@@ -167,7 +174,7 @@ async fn start(shared: &Shared, session: &Session) -> Result<Started, Refusal> {
     }
 }
 
-fn begin(shared: &Shared, session: &Session) -> Result<SessionRow, StateError> {
+fn begin(shared: &Shared, session: &Session, cage: &CageReport) -> Result<SessionRow, StateError> {
     let may_write = Writer::of(&session.authority, &session.kept, &[], None).is_some();
     shared.state.begin_session(&NewSession {
         run: session.run,
@@ -175,6 +182,7 @@ fn begin(shared: &Shared, session: &Session) -> Result<SessionRow, StateError> {
         session: session.id,
         authority: &session.authority,
         encoded: may_write.then(|| session.kept.encoded()),
+        cage,
     })
 }
 
@@ -195,6 +203,8 @@ struct Record {
     bytes: usize,
     /// Notes that came.
     came: usize,
+    /// Those of the kept notes that are in the log of refusals.
+    logged: usize,
     /// What else there is to say.
     said: Vec<String>,
 }
@@ -261,7 +271,11 @@ impl Life<'_> {
             Event::Amend(intent) => self.effects.amend(intent).map(Some),
             Event::Unlock(_) => self.effects.unlock().map(|()| None),
             Event::Finish(end) => self.effects.finish(&end, &content).map(Some),
-            Event::Refused(note) => return self.record.note(note),
+            Event::Refused(note) => {
+                let ending = self.record.note(note);
+                self.note_refusals(REFUSALS_AT_ONCE, None);
+                return ending;
+            }
             Event::Finished(finished) => return Some(Ending::Finished(finished)),
             Event::Fault(fault) => return Some(Ending::Died(fault.what.as_str().to_owned())),
             Event::Ready(_) => return Some(Ending::Died("the gate was ready twice".to_owned())),
@@ -327,6 +341,25 @@ impl Life<'_> {
             }
         }
         ending
+    }
+
+    /// Puts notes on record that are not yet, where there are so many of them: a session that is
+    /// refused much shall not have the journal write as often. `refused` is how many there were in
+    /// all, where the gate could say.
+    fn note_refusals(&mut self, enough: usize, refused: Option<u64>) {
+        let record = &mut self.record;
+        let new = record.notes.get(record.logged..).unwrap_or_default();
+        let all = refused.unwrap_or(0).max(record.came as u64);
+        let more = refused.is_some() && all > record.came as u64;
+        if new.len() < enough && !more {
+            return;
+        }
+        let row = self.effects.session();
+        if self.shared.state.refused(row, new, all).is_err() {
+            let word = "refusals are not in their log: the journal does not take them";
+            record.said.push(word.to_owned());
+        }
+        record.logged = record.notes.len();
     }
 
     /// Settles the effect that the gate left, and ends the session in the journal.

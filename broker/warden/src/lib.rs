@@ -54,7 +54,9 @@ mod testing;
 pub use config::{Config, Deadlines, GateExecutable, default_limits, own_build};
 pub use serving::{Listening, Serving, ServingHandle, Told};
 pub use spawn::ExecutableError;
-pub use state::{Records, StateError, StatePlace, usual_state};
+pub use state::{
+    ExportKey, Records, RepairError, Repaired, StateError, StatePlace, repair, usual_state,
+};
 
 use portcullis_protocol::limits::GATE_DESCRIPTORS;
 use portcullis_transport::{ControlSide, TransportError};

@@ -18,6 +18,8 @@ pub(crate) enum Question {
     Runs(control::Runs),
     Log(control::Log),
     Diff(control::Diff),
+    Refusals(control::Refusals),
+    Sessions(control::Sessions),
     Verify,
 }
 
@@ -90,6 +92,12 @@ fn look(directory: &Path, question: &Question) -> Result<Option<(Answer, Vec<u8>
         Question::Diff(order) => {
             let found = records.diff(order.receipt)?;
             Ok(found.map(|(diff, text)| (Answer::Diff(diff), text)))
+        }
+        Question::Refusals(order) => {
+            bare(Answer::Refusals(records.refusals(order.run, order.after)?))
+        }
+        Question::Sessions(order) => {
+            bare(Answer::Sessions(records.sessions(order.run, order.after)?))
         }
         Question::Verify => bare(Answer::Verified(records.verify()?)),
     }

@@ -1,10 +1,15 @@
 //! What is hashed, and how: one chain for each session, and one of their heads.
 
+mod body;
+mod older;
+
+pub(super) use body::{Body, Identity, Unsaid, Version};
+
 use super::StateError;
+use portcullis_protocol::approval::Approver;
 use portcullis_protocol::authority::{Authority, AuthorityId};
 use portcullis_protocol::bounded::Few;
-use portcullis_protocol::control::{RunId, Witness};
-use portcullis_protocol::ledger::Finish;
+use portcullis_protocol::ledger::{CageReport, Finish};
 use portcullis_protocol::limits::ROOTS_MAX;
 use portcullis_protocol::path::{Label, escape};
 use portcullis_protocol::session::{Incarnation, SessionId};
@@ -12,40 +17,8 @@ use portcullis_protocol::view::Digest;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
-/// First of what a session's chain hashes; the last word is the version of the encoding.
-const SESSION: &[u8] = b"portcullis session chain 1";
 /// First of what the chain of heads hashes.
 const HEADS: &[u8] = b"portcullis chain of heads 1";
-
-/// What a session's chain begins with: who it was.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Identity {
-    pub(super) incarnation: Incarnation,
-    pub(super) session: SessionId,
-    pub(super) run: RunId,
-    pub(super) authority: AuthorityId,
-    pub(super) request: String,
-    pub(super) owner: String,
-    pub(super) roots: Few<Label, ROOTS_MAX>,
-    pub(super) began_ms: u64,
-}
-
-/// A receipt as it is hashed: everything it says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Body {
-    pub(super) number: u64,
-    pub(super) incarnation: Incarnation,
-    pub(super) session: SessionId,
-    pub(super) run: RunId,
-    pub(super) began_ms: u64,
-    pub(super) at_ms: u64,
-    pub(super) witness: Witness,
-    /// blake3 of the request, as its intent had it.
-    pub(super) request: Digest,
-    pub(super) end: Finish,
-    /// Bytes and blake3 of the difference that is kept.
-    pub(super) diff: (u32, Digest),
-}
 
 /// The head of a session's chain, as the chain of heads hashes it.
 #[derive(Debug, Serialize)]
@@ -71,9 +44,9 @@ pub(super) fn digest(bytes: &[u8]) -> Digest {
     Digest(*blake3::hash(bytes).as_bytes())
 }
 
-/// The link before the first receipt of a session.
-pub(super) fn first(identity: &Identity) -> Result<Digest, StateError> {
-    Ok(link_after(SESSION, &encode(identity)?))
+/// The digest of the cage of a gate, as it reported it.
+pub(super) fn cage(report: &CageReport) -> Result<Digest, StateError> {
+    Ok(digest(&encode(report)?))
 }
 
 /// The link of a record after another link.
@@ -113,6 +86,46 @@ pub(super) fn unhex<const N: usize>(text: &str) -> Result<[u8; N], StateError> {
         *byte = u8::from_str_radix(pair, 16).map_err(|_| damaged())?;
     }
     Ok(bytes)
+}
+
+/// The digest of a cage as the database keeps it. Version 1 has none: zero.
+pub(super) fn cage_of(version: Version, text: &str) -> Result<Digest, StateError> {
+    match (version, text) {
+        (Version::First, "") => Ok(Digest([0; 32])),
+        (Version::First | Version::Second, text) => Ok(Digest(unhex(text)?)),
+    }
+}
+
+/// The id of an authority as the database keeps it.
+pub(super) fn authority(text: &str) -> Result<AuthorityId, StateError> {
+    Ok(AuthorityId(unhex(text)?))
+}
+
+/// An approver as the database keeps it: its name, of another user with the number behind.
+pub(super) fn approver_text(approver: Approver) -> String {
+    match approver {
+        Approver::SameUid | Approver::Runtime | Approver::Decider | Approver::Passphrase => {
+            approver.name().to_owned()
+        }
+        Approver::Uid(user) => format!("{}:{user}", approver.name()),
+    }
+}
+
+pub(super) fn text_approver(text: &str) -> Result<Approver, StateError> {
+    let named = [
+        Approver::SameUid,
+        Approver::Runtime,
+        Approver::Decider,
+        Approver::Passphrase,
+    ];
+    let user = || {
+        let (name, user) = text.split_once(':')?;
+        let approver = Approver::Uid(user.parse().ok()?);
+        (name == approver.name() && approver_text(approver) == text).then_some(approver)
+    };
+    let mut named = named.into_iter();
+    let found = named.find(|approver| approver.name() == text).or_else(user);
+    found.ok_or_else(|| StateError::Damaged("an approver is none".to_owned()))
 }
 
 /// The labels of an authority's roots.

@@ -1,15 +1,21 @@
 //! What a warden writes: runs, sessions, intents and receipts. Each call is one transaction.
 
+mod effect;
 mod receipt;
+mod refusals;
 
-use super::chain::{self, Head, Identity, encode, hex, unhex};
+pub(crate) use effect::{Claim, OpenIntent};
+pub(super) use refusals::REFUSAL;
+
+use super::chain::{self, Head, Identity, Version, encode, hex, unhex};
 use super::checkpoint::Checkpoints;
 use super::reserve::Reserve;
 use super::{DATABASE, StateError, count, now_ms, sql};
-use portcullis_protocol::authority::Authority;
+use effect::Open;
+use portcullis_protocol::authority::{Authority, AuthorityId};
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::control::RunId;
-use portcullis_protocol::ledger::{Begin, Intent, TreeLock};
+use portcullis_protocol::ledger::CageReport;
 use portcullis_protocol::limits::ROOTS_MAX;
 use portcullis_protocol::path::Label;
 use portcullis_protocol::session::{Incarnation, SessionId};
@@ -20,7 +26,7 @@ use std::path::Path;
 
 /// A session in the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct SessionRow(i64);
+pub(crate) struct SessionRow(pub(super) i64);
 
 /// An intent that has no receipt yet: the one of its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,18 +42,8 @@ pub(crate) struct NewSession<'a> {
     /// The authority encoded, for a session that may change something: its effects may have to
     /// be settled under it.
     pub(crate) encoded: Option<&'a [u8]>,
-}
-
-/// An intent of an earlier life, with what is needed to settle it.
-#[derive(Debug)]
-pub(crate) struct OpenIntent {
-    pub(crate) id: IntentId,
-    pub(crate) session: SessionRow,
-    pub(crate) incarnation: Incarnation,
-    pub(crate) number: SessionId,
-    pub(crate) begin: Begin,
-    /// None when it cannot be read.
-    pub(crate) authority: Option<Authority>,
+    /// The cage its gate is in.
+    pub(crate) cage: &'a CageReport,
 }
 
 #[derive(Debug)]
@@ -68,36 +64,22 @@ struct Session {
     incarnation: Incarnation,
     number: SessionId,
     run: RunId,
+    version: Version,
+    authority: AuthorityId,
+    cage: Digest,
     roots: Few<Label, ROOTS_MAX>,
     receipts: u64,
     head: Digest,
     open: Option<Open>,
+    life: Life,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Open {
-    began_ms: u64,
-    request: Digest,
-    /// The number of its receipt, when it has one before it ends.
-    number: Option<u64>,
-}
-
-/// An intent as it is kept: how the trees are held, as a number of its own, and what is meant.
-type Kept = (u8, Intent);
-
-const fn tree_number(tree: TreeLock) -> u8 {
-    match tree {
-        TreeLock::Shared => 0,
-        TreeLock::Exclusive => 1,
-    }
-}
-
-fn numbered_tree(number: u8) -> Result<TreeLock, StateError> {
-    match number {
-        0 => Ok(TreeLock::Shared),
-        1 => Ok(TreeLock::Exclusive),
-        _ => Err(StateError::Damaged("no such tree lock".to_owned())),
-    }
+/// In whose life a session began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    /// In that of an earlier warden: what was approved in it is void.
+    Earlier,
+    Now,
 }
 
 impl Journal {
@@ -128,22 +110,39 @@ impl Journal {
     /// Sessions that a warden left behind.
     fn load_sessions(&mut self) -> Result<(), StateError> {
         let mut all = self.database.prepare(
-            "SELECT id, incarnation, session, run, roots, done + failed + uncertain, head,
-             intent_ms, intent FROM sessions WHERE ended_ms IS NULL",
+            "SELECT sessions.id, incarnation, sessions.session, run, chain, authority, cage, roots,
+             done + failed + uncertain, head, last, intent_ms, intent, claim, approver
+             FROM sessions LEFT JOIN proposals ON proposals.id = claim WHERE ended_ms IS NULL",
+        )?;
+        let mut beyond = self.database.prepare(
+            "SELECT 1 FROM receipts WHERE run = ?1 AND number > ?2 AND session = ?3 LIMIT 1",
         )?;
         let mut rows = all.query(())?;
         while let Some(row) = rows.next()? {
+            let id: i64 = row.get(0)?;
+            let version = Version::numbered(row.get(4)?)?;
+            // Its next receipt would be a second one after the same link.
+            if beyond.exists((row.get::<_, i64>(3)?, row.get::<_, i64>(10)?, id))? {
+                return Err(StateError::Damaged(format!(
+                    "session {id} has receipts beyond what its row says; `portcullis log verify` \
+                     says more, `portcullis log repair` brings it in order"
+                )));
+            }
             let session = Session {
                 incarnation: Incarnation(unhex(&row.get::<_, String>(1)?)?),
                 number: SessionId(count(row.get(2)?)),
                 run: RunId(count(row.get(3)?)),
-                roots: chain::text_labels(&row.get::<_, String>(4)?)?,
-                receipts: count(row.get(5)?),
-                head: Digest(unhex(&row.get::<_, String>(6)?)?),
-                open: opened(row.get(7)?, row.get(8)?)?,
+                version,
+                authority: chain::authority(&row.get::<_, String>(5)?)?,
+                cage: chain::cage_of(version, &row.get::<_, String>(6)?)?,
+                roots: chain::text_labels(&row.get::<_, String>(7)?)?,
+                receipts: count(row.get(8)?),
+                head: Digest(unhex(&row.get::<_, String>(9)?)?),
+                open: Open::load(version, row)?,
+                life: Life::Earlier,
             };
             self.open += u64::from(session.open.is_some());
-            self.sessions.insert(SessionRow(row.get(0)?), session);
+            self.sessions.insert(SessionRow(id), session);
         }
         Ok(())
     }
@@ -171,25 +170,55 @@ impl Journal {
     pub(super) fn begin_session(&mut self, new: &NewSession<'_>) -> Result<SessionRow, StateError> {
         let parts = new.authority.parts();
         let identity = Identity {
+            version: Version::Second,
             incarnation: new.incarnation,
             session: new.session,
             run: new.run,
             authority: new.authority.id(),
+            parent: parts.parent,
             request: parts.request.as_str().to_owned(),
             owner: parts.owner.as_str().to_owned(),
+            conversation: parts.conversation.as_str().to_owned(),
             roots: chain::labels(new.authority),
+            cage: chain::cage(new.cage)?,
             began_ms: now_ms(),
         };
-        let head = chain::first(&identity)?;
+        let head = identity.first()?;
+        let row = self.write_session(&identity, head, new.encoded)?;
+        self.checkpoints.committed();
+        let session = Session {
+            incarnation: identity.incarnation,
+            number: identity.session,
+            run: identity.run,
+            version: identity.version,
+            authority: identity.authority,
+            cage: identity.cage,
+            roots: identity.roots,
+            receipts: 0,
+            head,
+            open: None,
+            life: Life::Now,
+        };
+        self.sessions.insert(row, session);
+        Ok(row)
+    }
+
+    fn write_session(
+        &mut self,
+        identity: &Identity,
+        head: Digest,
+        encoded: Option<&[u8]>,
+    ) -> Result<SessionRow, StateError> {
         let authority = hex(&identity.authority.0);
         let step = Self::transaction(&mut self.database)?;
-        if let Some(encoded) = new.encoded {
+        if let Some(encoded) = encoded {
             step.prepare_cached("INSERT OR IGNORE INTO authorities VALUES (?1, ?2)")?
                 .execute((&authority, encoded))?;
         }
         step.prepare_cached(
             "INSERT INTO sessions (run, incarnation, session, request, owner, authority, roots,
-             began_ms, head) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+             began_ms, head, chain, conversation, parent, cage)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?
         .execute((
             sql(identity.run.0),
@@ -201,20 +230,13 @@ impl Journal {
             chain::labels_text(&identity.roots),
             sql(identity.began_ms),
             hex(&head.0),
+            identity.version.number(),
+            &identity.conversation,
+            identity.parent.map(|parent| hex(&parent.0)),
+            hex(&identity.cage.0),
         ))?;
         let row = SessionRow(step.last_insert_rowid());
         step.commit()?;
-        self.checkpoints.committed();
-        let session = Session {
-            incarnation: identity.incarnation,
-            number: identity.session,
-            run: identity.run,
-            roots: identity.roots,
-            receipts: 0,
-            head,
-            open: None,
-        };
-        self.sessions.insert(row, session);
         Ok(row)
     }
 
@@ -232,6 +254,11 @@ impl Journal {
         let step = Self::transaction(&mut self.database)?;
         step.prepare_cached("UPDATE sessions SET ended_ms = ?2 WHERE id = ?1")?
             .execute((row.0, sql(at_ms)))?;
+        step.prepare_cached(
+            "UPDATE proposals SET state = 'void'
+             WHERE session = ?1 AND state IN ('pending', 'approved')",
+        )?
+        .execute((row.0,))?;
         // A session that changed nothing has nothing to be anchored.
         if head.receipts > 0 {
             let before = step
@@ -267,49 +294,8 @@ impl Journal {
         left.into_iter().try_for_each(|row| self.end_session(row))
     }
 
-    pub(super) fn begin(&mut self, row: SessionRow, begin: &Begin) -> Result<IntentId, StateError> {
-        self.reserve
-            .keep(self.open + 1)
-            .map_err(|source| StateError::Files {
-                path: DATABASE.into(),
-                what: "room for the receipt",
-                source,
-            })?;
-        let session = self.sessions.get_mut(&row).ok_or_else(no_session)?;
-        if session.open.is_some() {
-            return Err(StateError::Damaged("an effect of it is open".to_owned()));
-        }
-        let body = encode(&(tree_number(begin.tree), &begin.intent))?;
-        let open = Open {
-            began_ms: now_ms(),
-            request: begin.intent.request,
-            number: None,
-        };
-        self.database
-            .prepare_cached("UPDATE sessions SET intent_ms = ?2, intent = ?3 WHERE id = ?1")?
-            .execute((row.0, sql(open.began_ms), body))?;
-        session.open = Some(open);
-        self.open += 1;
-        self.checkpoints.committed();
-        Ok(IntentId(row))
-    }
-
-    /// The trees stay held as they are; see [`Kept`].
-    pub(super) fn amend(&mut self, id: IntentId, intent: &Intent) -> Result<(), StateError> {
-        let IntentId(row) = id;
-        let session = self.sessions.get_mut(&row).ok_or_else(no_session)?;
-        let open = session.open.as_mut().ok_or_else(no_intent)?;
-        let old: Vec<u8> = self
-            .database
-            .prepare_cached("SELECT intent FROM sessions WHERE id = ?1")?
-            .query_row((row.0,), |row| row.get(0))?;
-        let (tree, _): Kept = chain::decode(&old)?;
-        self.database
-            .prepare_cached("UPDATE sessions SET intent = ?2 WHERE id = ?1")?
-            .execute((row.0, encode(&(tree, intent))?))?;
-        open.request = intent.request;
-        self.checkpoints.committed();
-        Ok(())
+    fn session(&self, row: SessionRow) -> Result<&Session, StateError> {
+        self.sessions.get(&row).ok_or_else(no_session)
     }
 
     /// As a full disk does.
@@ -323,71 +309,8 @@ impl Journal {
         let sql = format!("PRAGMA max_page_count = {pages}");
         self.database.query_row(&sql, (), limit).unwrap();
     }
-
-    /// Gives an open intent the number of its receipt. Numbers are the order of effects on any one
-    /// name: whoever gives its locks back before it ends has its number from then.
-    pub(super) fn number(&mut self, id: IntentId) {
-        let IntentId(row) = id;
-        let next = self.last + 1;
-        let session = self.sessions.get_mut(&row);
-        if let Some(open) = session.and_then(|session| session.open.as_mut())
-            && open.number.is_none()
-        {
-            open.number = Some(next);
-            self.last = next;
-        }
-    }
-
-    fn session(&self, row: SessionRow) -> Result<&Session, StateError> {
-        self.sessions.get(&row).ok_or_else(no_session)
-    }
-
-    pub(super) fn open_intents(&self) -> Result<Vec<OpenIntent>, StateError> {
-        let mut all = self.database.prepare(
-            "SELECT id, intent, authorities.body FROM sessions
-             LEFT JOIN authorities ON authorities.authority = sessions.authority
-             WHERE ended_ms IS NULL AND intent IS NOT NULL ORDER BY id",
-        )?;
-        let mut rows = all.query(())?;
-        let mut intents = Vec::new();
-        while let Some(row) = rows.next()? {
-            let session = SessionRow(row.get(0)?);
-            let (tree, intent): Kept = chain::decode(&row.get::<_, Vec<u8>>(1)?)?;
-            let authority: Option<Vec<u8>> = row.get(2)?;
-            let known = self.session(session)?;
-            intents.push(OpenIntent {
-                id: IntentId(session),
-                session,
-                incarnation: known.incarnation,
-                number: known.number,
-                begin: Begin {
-                    tree: numbered_tree(tree)?,
-                    intent,
-                },
-                authority: authority.and_then(|body| postcard::from_bytes(&body).ok()),
-            });
-        }
-        Ok(intents)
-    }
 }
 
 fn no_session() -> StateError {
     StateError::Damaged("no such session runs".to_owned())
-}
-
-fn no_intent() -> StateError {
-    StateError::Damaged("no effect of it is open".to_owned())
-}
-
-/// The intent of a session's row, if it has one.
-fn opened(began_ms: Option<i64>, body: Option<Vec<u8>>) -> Result<Option<Open>, StateError> {
-    let (Some(began_ms), Some(body)) = (began_ms, body) else {
-        return Ok(None);
-    };
-    let (_, intent): Kept = chain::decode(&body)?;
-    Ok(Some(Open {
-        began_ms: count(began_ms),
-        request: intent.request,
-        number: None,
-    }))
 }

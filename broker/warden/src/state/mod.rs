@@ -4,26 +4,32 @@
 //! state.db      SQLite: runs, sessions, open intents, receipts, differences, heads of chains
 //! lock          held by the warden; its process id
 //! gates.lock    held by every gate of the warden that has the state, and by the warden
+//! export.key    makes digests in exports useless to whoever has not got it; made when first needed
+//! evidence-….db a database as it was before a repair
 //! reserve       room that is given back when the disk is full, so that what began can end
 //! ```
 
 mod chain;
 mod checkpoint;
 mod journal;
+mod key;
 mod place;
 mod records;
+mod repair;
 mod reserve;
 mod schema;
 mod verify;
 
-pub(crate) use journal::{IntentId, NewSession, OpenIntent, SessionRow};
+pub(crate) use journal::{Claim, IntentId, NewSession, OpenIntent, SessionRow};
+pub use key::ExportKey;
 pub use place::{StatePlace, usual_state};
 pub use records::Records;
+pub use repair::{RepairError, Repaired, repair};
 
 use journal::Journal;
 use place::Place;
 use portcullis_protocol::control::{RunId, Witness};
-use portcullis_protocol::ledger::{Begin, Finish, Intent, ReceiptId};
+use portcullis_protocol::ledger::{Begin, Finish, Intent, ReceiptId, RefusalNote};
 use rusqlite::Connection;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -88,6 +94,12 @@ pub enum StateError {
         /// The latest that is known.
         known: i64,
     },
+    /// An effect would spend what is not approved.
+    #[error("proposal {proposal} is not approved, or not for this session")]
+    NotApproved {
+        /// The proposal.
+        proposal: u64,
+    },
     /// The database refused.
     #[error("the state's database: {0}")]
     Database(#[from] rusqlite::Error),
@@ -150,14 +162,21 @@ impl State {
     }
 
     /// A session is over and its last receipt is written: the head of its chain goes into the
-    /// chain of heads.
+    /// chain of heads, and its proposals that are not spent are void.
     pub(crate) fn end_session(&self, session: SessionRow) -> Result<(), StateError> {
         self.journal().end_session(session)
     }
 
-    /// Writes an intent. From here on it ends in one receipt.
-    pub(crate) fn begin(&self, session: SessionRow, begin: &Begin) -> Result<IntentId, StateError> {
-        self.journal().begin(session, begin)
+    /// Writes an intent. From here on it ends in one receipt. With a claim its proposal, which must
+    /// be approved, of this session and by this approver, is spent in the same transaction; else
+    /// nothing is begun ([`StateError::NotApproved`]).
+    pub(crate) fn begin(
+        &self,
+        session: SessionRow,
+        begin: &Begin,
+        claim: Option<&Claim<'_>>,
+    ) -> Result<IntentId, StateError> {
+        self.journal().begin(session, begin, claim)
     }
 
     /// Replaces an intent.
@@ -165,7 +184,8 @@ impl State {
         self.journal().amend(id, intent)
     }
 
-    /// Writes the receipt of an intent and forgets the intent, both or neither.
+    /// Writes the receipt of an intent and forgets the intent, both or neither. A failed one gives
+    /// its approval back with that: as approved, or void where its time or its life is over.
     pub(crate) fn finish(
         &self,
         id: IntentId,
@@ -174,6 +194,16 @@ impl State {
         witness: Witness,
     ) -> Result<ReceiptId, StateError> {
         self.journal().finish(id, end, diff, witness)
+    }
+
+    /// Puts refusals on record, and how many requests of the session were refused until now.
+    pub(crate) fn refused(
+        &self,
+        session: SessionRow,
+        notes: &[RefusalNote],
+        refused: u64,
+    ) -> Result<(), StateError> {
+        self.journal().refused(session, notes, refused)
     }
 
     /// The effect gives its names back before it ends: its receipt has the next number.

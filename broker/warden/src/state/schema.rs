@@ -153,6 +153,21 @@ pub(super) fn make_or_migrate(database: &mut Connection) -> Result<(), StateErro
     Ok(())
 }
 
+/// Whether a state has the version of this build.
+pub(super) fn is_known(database: &Connection) -> Result<(), StateError> {
+    match version(database)? {
+        Some(KNOWN) => Ok(()),
+        Some(found) if found > KNOWN => Err(StateError::Newer {
+            found,
+            known: KNOWN,
+        }),
+        // Older ones are taken to this version by the next warden.
+        Some(_) | None => Err(StateError::Damaged(
+            "its schema is older than this version reads; start the broker once".to_owned(),
+        )),
+    }
+}
+
 /// The version of a state. None when its versions are not written.
 pub(super) fn version(database: &Connection) -> Result<Option<i64>, StateError> {
     let newest = database

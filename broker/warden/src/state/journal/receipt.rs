@@ -1,11 +1,14 @@
 //! The end of an effect: its receipt, written together with the end of its intent.
 
-use super::{IntentId, Journal, no_intent};
-use crate::state::chain::{self, Body, encode, hex};
+use super::effect::no_intent;
+use super::{IntentId, Journal, Life};
+use crate::state::chain::{self, Body, hex};
 use crate::state::{DATABASE, StateError, now_ms, sql};
+use portcullis_protocol::approval::{Approval, ProposalState};
 use portcullis_protocol::control::Witness;
 use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::session::Outcome;
+use rusqlite::Transaction;
 
 impl Journal {
     pub(in crate::state) fn finish(
@@ -41,18 +44,24 @@ impl Journal {
         let number = open.number.unwrap_or(self.last + 1);
         let at_ms = now_ms();
         let kept = u32::try_from(diff.len()).unwrap_or(u32::MAX);
-        let body = encode(&Body {
+        let body = Body {
             number,
             incarnation: session.incarnation,
             session: session.number,
             run: session.run,
+            authority: session.authority,
+            previous: session.head,
+            cage: open.cage.unwrap_or(session.cage),
+            approval: open.approval,
             began_ms: open.began_ms,
             at_ms,
             witness,
             request: open.request,
             end: end.clone(),
             diff: (kept, chain::digest(diff)),
-        })?;
+        };
+        let body = body.write(session.version)?;
+        let life = session.life;
         let link = chain::link(session.head, &body);
         let touched = chain::touched_text(end, &session.roots);
         let (run, head) = (sql(session.run.0), hex(&link.0));
@@ -75,6 +84,9 @@ impl Journal {
         ))?;
         step.prepare_cached(tally(end.outcome))?
             .execute((row.0, sql(number), &head))?;
+        if let (Outcome::Failed, Some(approval)) = (end.outcome, &open.approval) {
+            give_back(&step, approval, life, at_ms)?;
+        }
         step.commit()?;
         self.last = self.last.max(number);
         self.open = self.open.saturating_sub(1);
@@ -91,6 +103,26 @@ impl Journal {
     }
 }
 
+/// Nothing was changed: the approval may be used again, where it still stands.
+fn give_back(
+    step: &Transaction<'_>,
+    approval: &Approval,
+    life: Life,
+    at_ms: u64,
+) -> Result<(), StateError> {
+    let state = match life {
+        Life::Now => ProposalState::Approved,
+        // What it was bound to is held by nobody any more.
+        Life::Earlier => ProposalState::Void,
+    };
+    step.prepare_cached(
+        "UPDATE proposals SET spent_ms = NULL, state = iif(expires_ms > ?2, ?3, 'void')
+         WHERE id = ?1 AND state = 'spent'",
+    )?
+    .execute((sql(approval.proposal.0), sql(at_ms), state.name()))?;
+    Ok(())
+}
+
 /// Whether a statement failed because there was no room.
 fn is_full(error: &rusqlite::Error) -> bool {
     matches!(
@@ -102,16 +134,16 @@ fn is_full(error: &rusqlite::Error) -> bool {
 const fn tally(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Done => {
-            "UPDATE sessions SET intent = NULL, intent_ms = NULL, done = done + 1, last = ?2,
-             head = ?3 WHERE id = ?1"
+            "UPDATE sessions SET intent = NULL, intent_ms = NULL, claim = NULL, done = done + 1,
+             last = ?2, head = ?3 WHERE id = ?1"
         }
         Outcome::Failed => {
-            "UPDATE sessions SET intent = NULL, intent_ms = NULL, failed = failed + 1, last = ?2,
-             head = ?3 WHERE id = ?1"
+            "UPDATE sessions SET intent = NULL, intent_ms = NULL, claim = NULL,
+             failed = failed + 1, last = ?2, head = ?3 WHERE id = ?1"
         }
         Outcome::Uncertain => {
-            "UPDATE sessions SET intent = NULL, intent_ms = NULL, uncertain = uncertain + 1,
-             last = ?2, head = ?3 WHERE id = ?1"
+            "UPDATE sessions SET intent = NULL, intent_ms = NULL, claim = NULL,
+             uncertain = uncertain + 1, last = ?2, head = ?3 WHERE id = ?1"
         }
     }
 }
