@@ -2,6 +2,7 @@
 //! what became of it.
 
 use crate::ledger::Intent;
+use crate::refusal::Rule;
 use crate::session::{Change, Request, Source};
 use crate::verb::Verb;
 use crate::view::Digest;
@@ -97,6 +98,8 @@ pub struct Bound {
     pub intent: Intent,
     /// What would be gone.
     pub lost: Lost,
+    /// The rule that makes an approval needed; none where an ask allows what nothing grants.
+    pub rule: Option<Rule>,
     /// Bytes of the difference that did not fit behind this.
     pub diff_cut: u64,
 }

@@ -322,7 +322,9 @@ fn a_path_on_the_wire_is_plain() {
                 | Reply::Changed(_)
                 | Reply::Uploaded(_)
                 | Reply::Composed(_)
-                | Reply::Conflicted(_) => None,
+                | Reply::Conflicted(_)
+                | Reply::Delegated(_)
+                | Reply::Noted(_) => None,
             })
             .expect("a golden read part has a head");
         let path: Bytes<255> = Bytes::new(path).unwrap();
@@ -359,7 +361,7 @@ proptest! {
 
     #[test]
     fn any_bytes_give_a_frame_or_an_error(
-        bytes in prop::collection::vec(any::<u8>(), 0..512), code in 0_u16..17
+        bytes in prop::collection::vec(any::<u8>(), 0..512), code in 0_u16..21
     ) {
         for direction in &ALL {
             drop((direction.reencode)(&bytes));

@@ -226,7 +226,7 @@ pub(crate) fn receipt_id() -> impl Strategy<Value = ReceiptId> {
 }
 
 fn refusal() -> impl Strategy<Value = Refusal> {
-    let code = (0_u8..48).prop_map(|code| postcard::from_bytes::<Code>(&[code]).unwrap());
+    let code = (0_u8..54).prop_map(|code| postcard::from_bytes::<Code>(&[code]).unwrap());
     (code, option::of(stamp()), bytes(), text()).prop_map(|(code, current, object, note)| Refusal {
         current: current.map(Box::new),
         object: Some(object),

@@ -1,6 +1,8 @@
 //! Arbitrary words of runs and receipts, and that each comes back as it was sent.
 
-use crate::arbitrary::{comes_back, few, finish, label, receipt_id, text};
+use crate::arbitrary::{comes_back, digest, few, finish, label, receipt_id, text};
+use portcullis_protocol::approval::{Approval, Approver, ProposalId};
+use portcullis_protocol::authority::AuthorityId;
 use portcullis_protocol::control::{
     Answer, Build, Diff, DiffText, Drain, Draining, Log, LogPage, Order, Receipt, RunId, RunRecord,
     Runs, RunsPage, Sharing, Verified, Verify, Welcome, Witness,
@@ -48,9 +50,29 @@ prop_compose! {
         witness in select(vec![Witness::Gate, Witness::Observer, Witness::Nobody]),
         end in finish(),
         roots in few(label()),
+        [request, previous, cage] in prop::array::uniform3(digest()),
+        (authority, began_ms) in any::<([u8; 32], u64)>(),
+        approval in option::of(approval()),
     ) -> Receipt {
-        Receipt { id, session: SessionId(session), at_ms, witness, end, roots, diff_bytes }
+        Receipt {
+            id, session: SessionId(session), at_ms, witness, end, roots, diff_bytes,
+            authority: AuthorityId(authority), began_ms, request, previous, cage, approval,
+        }
     }
+}
+
+fn approval() -> impl Strategy<Value = Approval> {
+    let approver = prop_oneof![
+        Just(Approver::SameUid),
+        Just(Approver::Runtime),
+        Just(Approver::Decider),
+        any::<u32>().prop_map(Approver::Uid),
+        Just(Approver::Passphrase),
+    ];
+    (any::<u64>(), approver).prop_map(|(proposal, approver)| Approval {
+        proposal: ProposalId(proposal),
+        approver,
+    })
 }
 
 fn answer() -> impl Strategy<Value = Answer> {

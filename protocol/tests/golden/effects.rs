@@ -258,5 +258,11 @@ pub(crate) fn receipt_on_record() -> Receipt {
         end: finish(),
         roots: few(vec![crate::values::label("workspace")]),
         diff_bytes: 128,
+        authority: crate::values::authority().id(),
+        began_ms: 1_700_000_000_500,
+        request: Digest([0xd3; 32]),
+        previous: Digest([0xc0; 32]),
+        cage: Digest([0xca; 32]),
+        approval: Some(crate::granted::approval()),
     }
 }

@@ -1,17 +1,18 @@
 //! Every reply, gate to worker.
 
 use crate::effects::{changed, changed_failed, changed_uncertain, composed, conflicted, planned};
+use crate::granted;
 use crate::values::{
     CAFE, Case, DIFF, authority, binding, bytes, few, grant_view, incarnation, label, limits, path,
     refusal, rule, text, time,
 };
-use portcullis_protocol::authority::Scope;
+use portcullis_protocol::authority::{Effect, Scope};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
     Closing, Completeness, CutReason, DenialView, Done, Encoding, Entries, Entry, EntryDetail,
-    FinalNewline, Found, FoundLine, Identity, Matches, More, Ping, ReadEnd, ReadPart, ReadTail,
-    Reply, Rest, RootView, SessionId, Statistics, Steadiness, TextSurvey, UploadId, Uploaded,
-    Verdict, Welcome,
+    FinalNewline, Found, FoundLine, GrantView, Identity, Matches, More, Ping, ReadEnd, ReadPart,
+    ReadTail, Reply, Rest, RootView, SessionId, Statistics, Steadiness, TextSurvey, UploadId,
+    Uploaded, Verdict, Welcome,
 };
 use portcullis_protocol::verb::VerbSet;
 use portcullis_protocol::view::Kind;
@@ -46,6 +47,7 @@ pub(crate) fn cases() -> Vec<Case<Reply>> {
     ];
     cases.extend(parts());
     cases.extend(effects());
+    cases.extend(granted::replies());
     cases
 }
 
@@ -87,17 +89,26 @@ fn whoami() -> Identity {
         rule: rule(),
         verbs: VerbSet::CONTENT,
         pattern,
+        effect: Effect::Ask,
     };
     Identity {
         session: SessionId(300),
         authority: authority().id(),
         owner: text("user"),
+        conversation: text("thread 7"),
+        parent: None,
         expires_ms: Some(1_700_000_000_000),
         roots: few(vec![RootView {
             label: label("workspace"),
             scope: Scope::Private,
         }]),
         grants: few(vec![grant_view()]),
+        asks: few(vec![GrantView {
+            inputs: None,
+            ..grant_view()
+        }]),
+        budgets: granted::budgets(),
+        used: granted::used(),
         denials: few(vec![denial(Some(bytes(b"**/.env"))), denial(None)]),
         limits: limits(),
     }

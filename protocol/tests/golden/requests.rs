@@ -40,6 +40,7 @@ pub(crate) fn cases() -> Vec<Case<Request>> {
     ];
     cases.extend(reads());
     cases.extend(crate::changes::cases());
+    cases.extend(crate::granted::requests());
     cases
 }
 

@@ -1,23 +1,25 @@
 //! Every message of the control and ledger endpoints.
 
 use crate::effects;
+use crate::granted;
 use crate::values::{
     Case, DIFF, authority, bytes, cage, few, identity, incarnation, label, limits, note, path,
     refusal, tally, text,
 };
-use portcullis_protocol::authority::{Effect, RootId, Scope};
+use portcullis_protocol::authority::{Effect, Inputs, RootId, Scope};
 use portcullis_protocol::control::{
-    Answer, Build, DenialOrder, DenialOrderTarget, Diff, DiffText, Drain, Draining, End, Ended,
-    GrantOrder, Hello, Log, LogPage, Merged, Mint, Minted, Order, Over, OverCause, RootOrder,
-    RunId, Running, Runs, RunsPage, Seal, Sealed, Sharing, Status, StatusReport, Unseal, Verified,
-    Verify, Welcome,
+    Answer, Build, Deciding, DenialOrder, DenialOrderTarget, Diff, DiffText, Drain, Draining, End,
+    Ended, GrantOrder, Hello, Log, LogPage, Merged, Mint, Minted, Order, Over, OverCause,
+    RootOrder, RunId, Running, Runs, RunsPage, Seal, Sealed, Sharing, Status, StatusReport, Unseal,
+    Verified, Verify, Welcome,
 };
 use portcullis_protocol::ledger::{
     Begun, Command, Duty, Event, Fault, Finished, RunAs, SessionEnd, Setup, Unlock,
 };
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::SessionId;
-use portcullis_protocol::verb::{Verb, VerbSet};
+use portcullis_protocol::verb::{Mode, ModeSet, Verb, VerbSet};
+use portcullis_protocol::view::Digest;
 
 pub(crate) fn orders() -> Vec<Case<Order>> {
     let hello = Hello {
@@ -66,6 +68,19 @@ pub(crate) fn orders() -> Vec<Case<Order>> {
         Case::new("order-09-verify", 10, Order::Verify(Verify {})),
         Case::new("order-10-drain", 11, Order::Drain(Drain {})),
     ]
+    .into_iter()
+    .chain(granted::orders())
+    .collect()
+}
+
+fn grant(prefix: &[u8], verbs: VerbSet, inputs: Inputs) -> GrantOrder {
+    GrantOrder {
+        root: RootId(1),
+        prefix: path(prefix),
+        verbs,
+        modes: ModeSet::of(&[Mode::WriteNew, Mode::DeleteFile]),
+        inputs,
+    }
 }
 
 fn mint() -> Mint {
@@ -89,11 +104,15 @@ fn mint() -> Mint {
                 label: Some(label("docs")),
             },
         ]),
-        grants: few(vec![GrantOrder {
-            root: RootId(1),
-            prefix: path(b"src/caf\xe9"),
-            verbs: VerbSet::READING,
-        }]),
+        conversation: text("thread 7"),
+        grants: few(vec![grant(b"src/caf\xe9", VerbSet::READING, Inputs::Any)]),
+        asks: few(vec![grant(
+            b"",
+            VerbSet::of(&[Verb::Write]),
+            Inputs::Only(few(vec![Digest([0x1d; 32])])),
+        )]),
+        budgets: granted::budgets(),
+        deciding: Deciding::Decider,
         denials: few(vec![
             denial(
                 "mine:keys",
@@ -152,6 +171,7 @@ pub(crate) fn answers() -> Vec<Case<Answer>> {
         tally: Some(tally()),
         refusals: few(vec![note()]),
         note: Some(text("it ended by signal 9")),
+        parent: Some(SessionId(299)),
     };
     let mut cases = vec![
         Case::new("answer-00-welcome", 1, Answer::Welcome(welcome)),
@@ -163,6 +183,7 @@ pub(crate) fn answers() -> Vec<Case<Answer>> {
         Case::new("answer-06-over", 0, Answer::Over(over)),
     ];
     cases.extend(records());
+    cases.extend(granted::answers());
     cases
 }
 
@@ -208,12 +229,18 @@ pub(crate) fn commands() -> Vec<Case<Command>> {
             group: 100,
         }),
         duty: Duty::Serve,
+        lineage: few(vec![granted::ancestor()]),
     };
     let observe = Setup {
         duty: Duty::Observe(effects::intent()),
         ..setup.clone()
     };
-    vec![
+    let propose = Setup {
+        duty: Duty::Propose,
+        ..setup.clone()
+    };
+    let mut cases = vec![
+        Case::new("command-00-setup-propose", 0, Command::Setup(propose)),
         Case::new("command-00-setup", 0, Command::Setup(setup)),
         Case::new("command-00-setup-observe", 0, Command::Setup(observe)),
         Case::new("command-01-begun", 0, Command::Begun(Begun {})),
@@ -227,7 +254,9 @@ pub(crate) fn commands() -> Vec<Case<Command>> {
             0,
             Command::Receipted(effects::receipt()),
         ),
-    ]
+    ];
+    cases.extend(granted::commands());
+    cases
 }
 
 pub(crate) fn events() -> Vec<Case<Event>> {
@@ -239,7 +268,7 @@ pub(crate) fn events() -> Vec<Case<Event>> {
         code: Code::NotConfined,
         what: text("landlock: ABI 2, at least 3 is needed"),
     };
-    vec![
+    let mut cases = vec![
         Case::new("event-00-ready", 0, Event::Ready(cage())),
         Case::new("event-01-refused", 0, Event::Refused(note())),
         Case::new("event-02-finished", 0, Event::Finished(finished)),
@@ -249,5 +278,7 @@ pub(crate) fn events() -> Vec<Case<Event>> {
         Case::new("event-06-unlock", 0, Event::Unlock(Unlock {})),
         Case::new("event-07-finish", 0, Event::Finish(effects::finish())).with(DIFF),
         Case::new("event-08-seen", 0, Event::Seen(effects::seen())),
-    ]
+    ];
+    cases.extend(granted::events());
+    cases
 }

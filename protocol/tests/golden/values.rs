@@ -1,8 +1,8 @@
 //! Representative values that several messages hold, names that are not UTF-8 among them.
 
 use portcullis_protocol::authority::{
-    Authority, Denial, DenialTarget, Effect, FileSystem, Grant, Parts, Root, RootId, RootIdentity,
-    Scope,
+    Authority, AuthorityId, Denial, DenialTarget, Durable, Effect, FileSystem, Grant, Inputs,
+    Parts, Root, RootId, RootIdentity, Scope,
 };
 use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::frame::RequestId;
@@ -10,8 +10,10 @@ use portcullis_protocol::ledger::{CageReport, RefusalNote, Tally};
 use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::refusal::{Code, Refusal, Rule};
 use portcullis_protocol::session::{GrantView, Incarnation, Limits, Selector};
-use portcullis_protocol::verb::{Verb, VerbSet};
-use portcullis_protocol::view::{Binding, Kind, Observation, Role, RootIndex, Stamp, Timestamp};
+use portcullis_protocol::verb::{Mode, ModeSet, Verb, VerbSet};
+use portcullis_protocol::view::{
+    Binding, Digest, Kind, Observation, Role, RootIndex, Stamp, Timestamp,
+};
 
 /// One message with the name of its file.
 pub(crate) struct Case<M> {
@@ -161,6 +163,8 @@ pub(crate) fn grant_view() -> GrantView {
         root: RootIndex(0),
         prefix: path(b"src"),
         verbs: VerbSet::of(&[Verb::Stat, Verb::Read]),
+        modes: ModeSet::ALL,
+        inputs: Some(1),
     }
 }
 
@@ -228,13 +232,27 @@ pub(crate) fn parts() -> Parts {
             scope: Scope::Workspace,
             location: path(b"home/user/caf\xe9"),
             identity: identity(),
+            durable: Durable {
+                file_system: 0xf5,
+                inode: 2,
+                born: Some(time(1)),
+                handle: Some(bytes(b"\x01\x00\x00\x00caf\xe9")),
+            },
             file_system: FileSystem::Btrfs,
         }],
-        grants: vec![Grant {
-            root: RootIndex(0),
-            prefix: RelPath::root(),
-            verbs: VerbSet::READING,
+        conversation: text("thread 7"),
+        parent: Some(AuthorityId([0xaa; 32])),
+        grants: vec![Grant::whole(
+            RootIndex(0),
+            RelPath::root(),
+            VerbSet::READING,
+        )],
+        asks: vec![Grant {
+            modes: ModeSet::of(&[Mode::WriteNew]),
+            inputs: Inputs::Only(few(vec![Digest([0x1d; 32])])),
+            ..Grant::whole(RootIndex(0), path(b"src"), VerbSet::of(&[Verb::Write]))
         }],
+        budgets: crate::granted::budgets(),
         denials: vec![
             denial(
                 Effect::Deny,
