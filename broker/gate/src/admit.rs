@@ -3,18 +3,22 @@
 //! Nothing is looked at on disk here. Order matters: an expired session learns nothing, and a
 //! selector that names no root of the session is refused before any name in it is judged.
 
+use crate::lacking::not_granted;
 use crate::session::Session;
+use portcullis_protocol::authority::Operation;
 use portcullis_protocol::path::{NameError, RelPath, Start, Step, Want, parse_selector};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Links, Selector};
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::RootIndex;
+use portcullis_protocol::view::{Digest, RootIndex};
 
-/// Holding one means: the session has not expired, it holds `verb` on some subtree of `root`, and
-/// the steps are legal names. It does not mean that the object is granted, exists, or is inside.
+/// Holding one means: the session has not expired, it holds `verb` on some subtree of `root`, be it
+/// only to be asked for, and the steps are legal names. It does not mean that the object is granted,
+/// exists, or is inside.
 #[derive(Debug)]
 pub(crate) struct Admitted<'a> {
     verb: Verb,
+    input: Option<Digest>,
     root: RootIndex,
     steps: Vec<Step<'a>>,
     want: Want,
@@ -26,6 +30,8 @@ pub(crate) struct Admitted<'a> {
 #[derive(Debug)]
 pub(crate) struct AdmittedParts<'a> {
     pub(crate) verb: Verb,
+    /// The digest of the whole operation, where it matters.
+    pub(crate) input: Option<Digest>,
     pub(crate) root: RootIndex,
     pub(crate) steps: Vec<Step<'a>>,
     pub(crate) want: Want,
@@ -37,6 +43,7 @@ impl<'a> Admitted<'a> {
     pub(crate) fn into_parts(self) -> AdmittedParts<'a> {
         let Self {
             verb,
+            input,
             root,
             steps,
             want,
@@ -45,6 +52,7 @@ impl<'a> Admitted<'a> {
         } = self;
         AdmittedParts {
             verb,
+            input,
             root,
             steps,
             want,
@@ -54,21 +62,23 @@ impl<'a> Admitted<'a> {
     }
 }
 
-/// Admits one verb on one selector.
+/// Whether the session's time is over.
+pub(crate) fn is_over(session: &Session) -> bool {
+    let end = session.authority.parts().expires_ms;
+    end.is_some_and(|end| end <= now_ms())
+}
+
+/// Admits one operation on one selector. In which mode its verb is used is not known yet.
 pub(crate) fn admit<'a>(
     session: &Session,
-    verb: Verb,
+    operation: Operation,
     selector: &'a Selector,
     links: Links,
 ) -> Result<Admitted<'a>, Refusal> {
+    let Operation { verb, input, .. } = operation;
     let written = selector.path.as_slice();
     let refuse = |code: Code| Refusal::new(code).of(verb).on(written);
-    if session
-        .authority
-        .parts()
-        .expires_ms
-        .is_some_and(|end| end <= now_ms())
-    {
+    if is_over(session) {
         return Err(refuse(Code::Expired));
     }
     let parsed = parse_selector(written).map_err(|error| match error {
@@ -89,22 +99,38 @@ pub(crate) fn admit<'a>(
         .and_then(|n| u16::try_from(n).ok())
         .map(RootIndex)
         .ok_or_else(|| refuse(Code::NoSuchRoot))?;
-    let grants = &session.authority.parts().grants;
-    if !grants
-        .iter()
+    let steps: Vec<Step<'_>> = parsed.steps.into_iter().skip(skip).collect();
+    if !session
+        .allowed()
         .any(|grant| grant.root == root && grant.verbs.has(verb))
     {
-        return Err(refuse(Code::NotGranted));
+        let place = lexical(&steps);
+        return Err(not_granted(session, operation, written, (root, &place)));
     }
-    let steps = parsed.steps.into_iter().skip(skip).collect();
     Ok(Admitted {
         verb,
+        input,
         root,
         steps,
         want: parsed.want,
         links,
         written,
     })
+}
+
+/// The place that the names lead to as they are written; as far as it goes, for a note.
+fn lexical(steps: &[Step<'_>]) -> RelPath {
+    let mut path = RelPath::root();
+    for step in steps {
+        let went = match step {
+            Step::Down(name) => path.push(name).is_ok(),
+            Step::Up => path.pop(),
+        };
+        if !went {
+            break;
+        }
+    }
+    path
 }
 
 /// The root an absolute selector lies in, and how many of its first steps name the root: first a

@@ -90,6 +90,7 @@ pub(crate) fn bind(session: &Session, pinned: Pinned, written: &[u8]) -> Result<
     {
         Judgement::Clear => {}
         Judgement::Denied(rule) => return Err(refuse(Code::Denied).by(rule.clone())),
+        Judgement::Asks(rule) => return Err(refuse(Code::NeedsApproval).by(rule.clone())),
         Judgement::Hidden => return Err(refuse(Code::NotFound)),
     }
     if want == Want::Directory && observation.kind != Kind::Directory {

@@ -48,9 +48,15 @@ impl Ledger {
         match self.ask(&event, &[]) {
             Ok(Command::Begun(Granted {})) => Ok(Begun(())),
             Ok(Command::NotBegun(refusal)) => Err(refusal),
-            Ok(Command::Setup(_) | Command::Receipted(_)) | Err(_) => {
-                Err(Refusal::new(Code::NoLedger))
-            }
+            Ok(
+                Command::Setup(_)
+                | Command::Receipted(_)
+                | Command::Delegated(_)
+                | Command::Answered(_)
+                | Command::Asked(_)
+                | Command::Noted(_),
+            )
+            | Err(_) => Err(Refusal::new(Code::NoLedger)),
         }
     }
 
@@ -59,9 +65,15 @@ impl Ledger {
         match self.ask(&Event::Amend(intent), &[]) {
             Ok(Command::Begun(Granted {})) => Ok(()),
             Ok(Command::NotBegun(refusal)) => Err(refusal),
-            Ok(Command::Setup(_) | Command::Receipted(_)) | Err(_) => {
-                Err(Refusal::new(Code::NoLedger))
-            }
+            Ok(
+                Command::Setup(_)
+                | Command::Receipted(_)
+                | Command::Delegated(_)
+                | Command::Answered(_)
+                | Command::Asked(_)
+                | Command::Noted(_),
+            )
+            | Err(_) => Err(Refusal::new(Code::NoLedger)),
         }
     }
 
@@ -88,9 +100,16 @@ impl Ledger {
         let (fits, cut) = fitting(event, diff);
         match self.ask(&event(cut), fits) {
             Ok(Command::Receipted(receipt)) => Ok(receipt),
-            Ok(Command::Setup(_) | Command::Begun(_) | Command::NotBegun(_)) | Err(_) => {
-                Err(Broken)
-            }
+            Ok(
+                Command::Setup(_)
+                | Command::Begun(_)
+                | Command::NotBegun(_)
+                | Command::Delegated(_)
+                | Command::Answered(_)
+                | Command::Asked(_)
+                | Command::Noted(_),
+            )
+            | Err(_) => Err(Broken),
         }
     }
 

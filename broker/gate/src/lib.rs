@@ -15,6 +15,7 @@ mod confirm;
 mod counters;
 mod errors;
 mod execute;
+mod lacking;
 mod ledger;
 mod main_loop;
 mod memory;

@@ -168,6 +168,7 @@ fn set_up(ledger: &Endpoint<GateSide>, buffer: &mut Buffer) -> Result<Ready, Gat
         Duty::Serve if descriptors.is_empty() => return Err(GateError::Malformed),
         Duty::Serve => Some(descriptors.remove(0)),
         Duty::Observe(_) => None,
+        Duty::Propose | Duty::Execute => return Err(GateError::Malformed),
     };
     if let Some(run_as) = setup.run_as {
         cage::become_user(run_as)?;
@@ -182,7 +183,9 @@ fn set_up(ledger: &Endpoint<GateSide>, buffer: &mut Buffer) -> Result<Ready, Gat
                 .map_err(GateError::Socket)?;
             Task::Serve(endpoint)
         }
-        (Duty::Serve, None) => return Err(GateError::Malformed),
+        (Duty::Serve, None) | (Duty::Propose | Duty::Execute, _) => {
+            return Err(GateError::Malformed);
+        }
     };
     Ok(Ready {
         session: Session::new(setup, descriptors)?,

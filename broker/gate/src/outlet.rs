@@ -222,6 +222,8 @@ const fn is_last(reply: &Reply) -> bool {
         | Reply::Changed(_)
         | Reply::Uploaded(_)
         | Reply::Composed(_)
-        | Reply::Conflicted(_) => true,
+        | Reply::Conflicted(_)
+        | Reply::Delegated(_)
+        | Reply::Noted(_) => true,
     }
 }

@@ -24,12 +24,14 @@ use crate::session::Session;
 use crate::suggest::suggest;
 use crate::told::told;
 use crate::uploads::{Uploads, taken_by};
+use portcullis_protocol::authority::Operation;
 use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
     Changed, Deed, Links, Planned, Read, Reply, Request, Selector, Upload, Uploaded,
 };
 use portcullis_protocol::verb::Verb;
+use portcullis_protocol::view::Digest;
 
 /// Answers one decoded request. Hello, ping and cancel belong to the conversation and are
 /// answered by [`crate::serve`].
@@ -38,31 +40,36 @@ pub(crate) fn answer(
     request: &Request,
     outlet: &mut Outlet,
 ) -> Result<(), Gone> {
+    let of = |verb| Operation {
+        input: session.input(request, &[]),
+        ..Operation::of(verb)
+    };
     let outcome = match request {
-        Request::Whoami(_) => execute::whoami(session).map(Some),
-        Request::Stat(ask) => reach(session, Verb::Stat, &ask.selector, ask.links)
+        Request::Whoami(_) => execute::whoami(session, portcullis_protocol::session::Used::default()).map(Some),
+        Request::Stat(ask) => reach(session, of(Verb::Stat), &ask.selector, ask.links)
             .map(|bound| Some(Reply::Stat(bound.binding()))),
         Request::Why(ask) => {
-            let reached = follow(session, ask.verb, &ask.selector);
+            let reached = follow(session, Operation::of(ask.verb), &ask.selector);
             Ok(Some(execute::why(session, ask.verb, reached)))
         }
         Request::Read(ask) => {
+            let operation = of(Verb::Read);
             return execute::read(
                 &session.memory,
                 ask,
-                |selector| follow(session, Verb::Read, selector),
+                |selector| follow(session, operation, selector),
                 outlet,
             );
         }
-        Request::List(ask) => match follow(session, Verb::List, &ask.selector) {
+        Request::List(ask) => match follow(session, of(Verb::List), &ask.selector) {
             Ok(bound) => return execute::list(session, bound, ask, outlet),
             Err(refusal) => Err(refusal),
         },
-        Request::Glob(ask) => match follow(session, Verb::Glob, &ask.selector) {
+        Request::Glob(ask) => match follow(session, of(Verb::Glob), &ask.selector) {
             Ok(bound) => return execute::glob(session, bound, ask, outlet),
             Err(refusal) => Err(refusal),
         },
-        Request::Search(ask) => match follow(session, Verb::Search, &ask.selector) {
+        Request::Search(ask) => match follow(session, of(Verb::Search), &ask.selector) {
             Ok(bound) => return execute::search(session, bound, ask, outlet),
             Err(refusal) => Err(refusal),
         },
@@ -74,7 +81,10 @@ pub(crate) fn answer(
         | Request::Upload(_)
         | Request::DropUpload(_)
         | Request::Compose(_)
-        | Request::ChangeComposed(_) => Ok(None),
+        | Request::ChangeComposed(_)
+        | Request::Delegate(_)
+        | Request::Acknowledge(_)
+        | Request::EndDelegated(_) => Ok(None),
     };
     match outcome {
         Ok(Some(reply)) => outlet.send(&reply, &[]),
@@ -245,7 +255,9 @@ pub(crate) fn upload(
             .on(ask.selector.path.as_slice())
     };
     if ask.offset == 0 {
-        let begun = admit(session, Verb::Write, &ask.selector, Links::Follow)
+        // Of an operation that is still to come: no exact one is meant.
+        let write = Operation::of(Verb::Write);
+        let begun = admit(session, write, &ask.selector, Links::Follow)
             .and_then(|admitted| find(session, &Known::default(), admitted, Missing::Parents))
             .and_then(|place| {
                 uploads
@@ -272,11 +284,15 @@ pub(crate) fn upload(
 /// file, for [`execute::read_bound`] on a stream.
 pub(crate) fn answer_short(
     session: &Session,
-    ask: &Read,
+    (ask, input): (&Read, Option<Digest>),
     selector: &Selector,
     outlet: &mut Outlet,
 ) -> Result<Option<Bound>, Gone> {
-    match follow(session, Verb::Read, selector) {
+    let operation = Operation {
+        input,
+        ..Operation::of(Verb::Read)
+    };
+    match follow(session, operation, selector) {
         Ok(bound) if execute::is_short(&bound, ask) => {
             execute::read_bound(&session.memory, ask, bound, outlet).map(|()| None)
         }
@@ -286,18 +302,18 @@ pub(crate) fn answer_short(
 }
 
 /// The same as [`reach`], through a link in the last component.
-fn follow(session: &Session, verb: Verb, selector: &Selector) -> Result<Bound, Refusal> {
-    reach(session, verb, selector, Links::Follow)
+fn follow(session: &Session, operation: Operation, selector: &Selector) -> Result<Bound, Refusal> {
+    reach(session, operation, selector, Links::Follow)
 }
 
-/// From a selector to an object bound to one verb.
+/// From a selector to an object bound to one operation.
 fn reach(
     session: &Session,
-    verb: Verb,
+    operation: Operation,
     selector: &Selector,
     links: Links,
 ) -> Result<Bound, Refusal> {
-    let admitted = admit(session, verb, selector, links)?;
+    let admitted = admit(session, operation, selector, links)?;
     resolve(session, admitted)
         .and_then(|pinned| bind(session, pinned, selector.path.as_slice()))
         .map_err(|refusal| suggest(session, selector, refusal))

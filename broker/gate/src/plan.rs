@@ -13,6 +13,7 @@ mod file;
 mod matches;
 pub mod matching;
 mod may;
+mod modes;
 mod names;
 mod net;
 mod overlay;
@@ -146,6 +147,8 @@ fn too_large() -> Refusal {
 pub(crate) struct Order<'a> {
     pub(crate) set: &'a ChangeSet,
     pub(crate) content: &'a [u8],
+    /// The digest of the whole operation, where it matters and it has one.
+    pub(crate) input: Option<Digest>,
 }
 
 /// Makes a plan of a change set.
@@ -154,12 +157,12 @@ pub(crate) fn plan(
     uploads: &Uploads,
     order: Order<'_>,
 ) -> Result<Plan, Refused> {
-    let Order { set, content } = order;
+    let Order { set, content, .. } = order;
     let changes = set.changes.as_slice();
     if changes.is_empty() {
         return Err(Refusal::new(Code::OutOfRange).noting("no change").into());
     }
-    let mut planner = Planner::new(session, uploads, content);
+    let mut planner = Planner::new(session, uploads, order);
     for (n, change) in changes.iter().enumerate() {
         planner.change(n, change).map_err(|refusal| {
             let focus = planner.focus;

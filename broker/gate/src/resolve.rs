@@ -14,9 +14,11 @@ pub(crate) use known::{Known, Now};
 pub(crate) use place::{Directory, Held, Missing, Place, SharedDirectory, find, look_again};
 
 use crate::admit::{Admitted, AdmittedParts};
+use crate::lacking::not_granted;
 use crate::policy::Judgement;
 use crate::session::{Opening, Session};
 use crate::sys::open::{self, Purpose};
+use portcullis_protocol::authority::{Level, Operation};
 use portcullis_protocol::ledger::Temporary;
 use portcullis_protocol::limits::RESOLVE_TRIES_MAX;
 use portcullis_protocol::path::{NameError, RelPath, Step, Want};
@@ -172,19 +174,35 @@ impl Asked<'_> {
             .on(self.parts.written)
     }
 
-    /// Grants first, then denials: what is not granted shows no rule, what is hidden nothing.
+    /// Grants first, then denials: what is not granted shows no rule, what is hidden nothing. What
+    /// needs an approval is said last, of what is neither denied nor hidden.
     fn permit(&self, path: &RelPath) -> Result<(), Refusal> {
-        if !self.is_granted(path) {
-            return Err(self.refuse(Code::NotGranted));
+        let level = self.level(path);
+        if level == Level::Nothing {
+            return Err(self.not_granted(path));
         }
-        self.judge(path)
+        self.judge(path)?;
+        match level {
+            Level::Granted => Ok(()),
+            Level::Ask | Level::Nothing => Err(self.refuse(Code::NeedsApproval)),
+        }
     }
 
-    fn is_granted(&self, path: &RelPath) -> bool {
-        self.session
-            .authority
-            .grant(self.parts.root, path, self.parts.verb)
-            .is_some()
+    fn operation(&self) -> Operation {
+        Operation {
+            verb: self.parts.verb,
+            mode: None,
+            input: self.parts.input,
+        }
+    }
+
+    fn level(&self, path: &RelPath) -> Level {
+        self.session.level(self.parts.root, path, self.operation())
+    }
+
+    fn not_granted(&self, path: &RelPath) -> Refusal {
+        let place = (self.parts.root, path);
+        not_granted(self.session, self.operation(), self.parts.written, place)
     }
 
     fn judge(&self, path: &RelPath) -> Result<(), Refusal> {
@@ -202,6 +220,7 @@ impl Asked<'_> {
         match judgement {
             Judgement::Clear => Ok(()),
             Judgement::Denied(rule) => Err(self.refuse(Code::Denied).by(rule.clone())),
+            Judgement::Asks(rule) => Err(self.refuse(Code::NeedsApproval).by(rule.clone())),
             Judgement::Hidden => Err(self.refuse(Code::NotFound)),
         }
     }

@@ -16,9 +16,10 @@ use portcullis_protocol::frame::{DecodeError, RequestId};
 use portcullis_protocol::ledger::SessionEnd;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    ChangeComposed, ChangeSet, Closing, Compose, Composed, Hello, Limits, Ping, Read, Reply,
-    Request, UploadId, Uploaded, Welcome,
+    ChangeComposed, Closing, Compose, Composed, Hello, Limits, Ping, Read, Reply, Request,
+    UploadId, Uploaded, Welcome,
 };
+use portcullis_protocol::view::Digest;
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use std::sync::Arc;
 
@@ -150,15 +151,20 @@ impl Conversation {
         content: &[u8],
     ) -> Result<Next, Gone> {
         self.counters.request(counted(&request));
+        let input = self.session.input(&request, content);
         match request {
-            Request::Read(read) => self.read(id, read)?,
+            Request::Read(read) => self.read(id, read, input)?,
             Request::List(_) | Request::Glob(_) | Request::Search(_) => {
                 self.stream(id, Work::Request(request))?;
             }
             // One at a time, and nothing else of the session meanwhile: an effect is short, and what
             // the worker asks after it must see it.
             Request::Change(set) => {
-                self.change(&set, content)?;
+                self.change(Order {
+                    set: &set,
+                    content,
+                    input,
+                })?;
             }
             Request::Upload(ask) => {
                 let (session, outlet) = (&self.session, &mut self.outlet);
@@ -175,6 +181,9 @@ impl Conversation {
             }
             Request::Compose(ask) => self.compose(ask, content)?,
             Request::ChangeComposed(ask) => self.change_composed(ask)?,
+            Request::Delegate(_) | Request::Acknowledge(_) | Request::EndDelegated(_) => {
+                self.outlet.refuse(&Refusal::new(Code::UnsupportedVerb))?;
+            }
             Request::Hello(_)
             | Request::Whoami(_)
             | Request::Stat(_)
@@ -202,7 +211,12 @@ impl Conversation {
     fn change_composed(&mut self, ask: ChangeComposed) -> Result<(), Gone> {
         let composition = std::mem::take(&mut self.composition);
         match composition.read(ask) {
-            Ok((set, content)) => match self.change(&set, content)? {
+            Ok((set, content)) => match self.change(Order {
+                set: &set,
+                content,
+                // Said in parts, it is no exact operation.
+                input: None,
+            })? {
                 Used::Yes => return Ok(()),
                 Used::No => {}
             },
@@ -212,14 +226,14 @@ impl Conversation {
         Ok(())
     }
 
-    fn change(&mut self, set: &ChangeSet, content: &[u8]) -> Result<Used, Gone> {
-        let uploads: Vec<UploadId> = taken_by(set).collect();
+    fn change(&mut self, order: Order<'_>) -> Result<Used, Gone> {
+        let uploads: Vec<UploadId> = taken_by(order.set).collect();
         sys::fault::enter();
         let answered = pipeline::change(
             &self.session,
             self.counters.ledger(),
             &self.uploads,
-            Order { set, content },
+            order,
             &mut self.outlet,
         );
         sys::fault::leave();
@@ -233,11 +247,11 @@ impl Conversation {
     }
 
     /// One file is answered here if its part is short; everything else is a stream.
-    fn read(&mut self, id: RequestId, read: Read) -> Result<(), Gone> {
+    fn read(&mut self, id: RequestId, read: Read, input: Option<Digest>) -> Result<(), Gone> {
         let [selector] = read.selectors.as_slice() else {
             return self.stream(id, Work::Request(Request::Read(read)));
         };
-        match pipeline::answer_short(&self.session, &read, selector, &mut self.outlet)? {
+        match pipeline::answer_short(&self.session, (&read, input), selector, &mut self.outlet)? {
             None => Ok(()),
             Some(bound) => self.stream(id, Work::Bound(read, bound)),
         }
@@ -325,6 +339,9 @@ fn counted(request: &Request) -> Counted {
         | Request::Whoami(_)
         | Request::Why(_)
         | Request::Cancel(_)
-        | Request::Ping(_) => Counted::Other,
+        | Request::Ping(_)
+        | Request::Delegate(_)
+        | Request::Acknowledge(_)
+        | Request::EndDelegated(_) => Counted::Other,
     }
 }

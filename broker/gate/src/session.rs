@@ -3,14 +3,16 @@
 
 use crate::cage::Subtree;
 use crate::memory::{Keeping, Memory};
-use crate::policy::{Judgement, Policy};
+use crate::policy::{Asking, Judgement, Policy};
 use crate::sys::open::{self, Purpose};
-use portcullis_protocol::authority::{Authority, FileSystem};
-use portcullis_protocol::ledger::Setup;
+use portcullis_protocol::authority::{Authority, FileSystem, Grant, Level, Operation};
+use portcullis_protocol::ledger::{Ancestor, Duty, Setup};
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::session::{Guarantee, Incarnation, Limits, SessionId};
-use portcullis_protocol::verb::{Verb, VerbSet};
-use portcullis_protocol::view::RootIndex;
+use portcullis_protocol::session::{
+    Guarantee, Incarnation, Limits, Request, SessionId, input_digest,
+};
+use portcullis_protocol::verb::VerbSet;
+use portcullis_protocol::view::{Digest, RootIndex};
 use rustix::io::Errno;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -23,10 +25,22 @@ pub(crate) struct Session {
     pub(crate) limits: Limits,
     pub(crate) authority: Arc<Authority>,
     pub(crate) policy: Policy,
+    asking: Asking,
+    inputs: Inputs,
+    /// The sessions it was made within, the nearest first.
+    pub(crate) lineage: Vec<Ancestor>,
     roots: Vec<OwnedFd>,
     pub(crate) opening: Opening,
     /// What it was shown, and what it wrote.
     pub(crate) memory: Memory,
+}
+
+/// Whether what a session may do depends on the whole of an operation, so that the digest of each
+/// is worked out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Inputs {
+    Alike,
+    Matter,
 }
 
 /// How content is opened.
@@ -68,6 +82,10 @@ impl Session {
         } else {
             Opening::Direct
         };
+        let asking = match setup.duty {
+            Duty::Serve | Duty::Observe(_) => Asking::Refuse,
+            Duty::Propose | Duty::Execute => Asking::Granted,
+        };
         let keeping = if changes(&authority) {
             Keeping::Shown
         } else {
@@ -75,7 +93,14 @@ impl Session {
         };
         Ok(Self {
             memory: Memory::new(keeping),
-            policy: Policy::compile(&authority)?,
+            policy: Policy::compile(&authority, asking)?,
+            asking,
+            inputs: if authority.tells_inputs_apart() {
+                Inputs::Matter
+            } else {
+                Inputs::Alike
+            },
+            lineage: setup.lineage.into_vec(),
             id: setup.session,
             incarnation: setup.incarnation,
             limits: setup.limits,
@@ -142,31 +167,54 @@ impl Session {
         Ok(subtrees)
     }
 
-    /// Whether the session may do `verb` at `path`: granted, and no denial by name covers it.
-    pub(crate) fn permits(&self, root: RootIndex, path: &RelPath, verb: Verb) -> bool {
-        self.authority.grant(root, path, verb).is_some()
-            && self.policy.judge(root, path, verb) == Judgement::Clear
+    /// How far the session may do an operation at `path`. Denials, which may lower it, are judged by
+    /// its policy. No lock is taken and nothing allocated.
+    pub(crate) fn level(&self, root: RootIndex, path: &RelPath, operation: Operation) -> Level {
+        match (self.authority.level(root, path, operation), self.asking) {
+            (Level::Ask, Asking::Granted) => Level::Granted,
+            (level, Asking::Granted | Asking::Refuse) => level,
+        }
     }
 
-    /// Whether any grant lets it change something.
+    /// The digest of a whole operation, where anything depends on it and it has one.
+    pub(crate) fn input(&self, request: &Request, content: &[u8]) -> Option<Digest> {
+        match self.inputs {
+            Inputs::Alike => None,
+            Inputs::Matter => input_digest(request, content),
+        }
+    }
+
+    /// Whether the session may do an operation at `path` without asking: granted, and no denial by
+    /// name covers it.
+    pub(crate) fn permits(&self, root: RootIndex, path: &RelPath, operation: Operation) -> bool {
+        self.level(root, path, operation) == Level::Granted
+            && self.policy.judge(root, path, operation.verb) == Judgement::Clear
+    }
+
+    /// Whether any grant or ask lets it change something.
     pub(crate) fn may_change(&self) -> bool {
         changes(&self.authority)
     }
 
-    /// Whether `path` lies on the way from a root to a granted subtree, so that a resolution may
+    /// Whether `path` lies on the way from a root to a subtree of a grant or an ask, so that a resolution may
     /// pass through it without anything of it being shown.
     pub(crate) fn is_on_the_way(&self, root: RootIndex, path: &RelPath) -> bool {
-        let grants = &self.authority.parts().grants;
-        grants
-            .iter()
-            .any(|g| g.root == root && g.prefix.below(path).is_some())
+        self.allowed()
+            .any(|grant| grant.root == root && grant.prefix.below(path).is_some())
+    }
+
+    /// All that is granted, and all that is to be asked for.
+    pub(crate) fn allowed(&self) -> impl Iterator<Item = &Grant> {
+        allowed(&self.authority)
     }
 }
 
-/// Whether any grant is of a verb that changes something.
+fn allowed(authority: &Authority) -> impl Iterator<Item = &Grant> {
+    let parts = authority.parts();
+    parts.grants.iter().chain(&parts.asks)
+}
+
+/// Whether any grant or ask is of a verb that changes something.
 fn changes(authority: &Authority) -> bool {
-    let grants = &authority.parts().grants;
-    grants
-        .iter()
-        .any(|grant| !grant.verbs.meet(VerbSet::WRITING).is_empty())
+    allowed(authority).any(|grant| !grant.verbs.meet(VerbSet::WRITING).is_empty())
 }

@@ -7,6 +7,7 @@ use crate::policy::{Judgement, fold};
 use crate::resolve::resolve;
 use crate::session::Session;
 use crate::sys::directory::{self, Fetch};
+use portcullis_protocol::authority::Operation;
 use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::ledger::Temporary;
 use portcullis_protocol::path::escape;
@@ -48,7 +49,7 @@ fn alike(session: &Session, selector: &Selector) -> Option<Vec<u8>> {
         path: Bytes::new(parent).ok()?,
     };
     // The same stages as a listing, so a hint shows nothing that a listing would not.
-    let admitted = admit(session, Verb::List, &parent, Links::Follow).ok()?;
+    let admitted = admit(session, Operation::of(Verb::List), &parent, Links::Follow).ok()?;
     let bound = bind(
         session,
         resolve(session, admitted).ok()?,

@@ -4,6 +4,7 @@
 use crate::plan::reaches_to_read;
 use crate::policy::Judgement;
 use crate::session::Session;
+use portcullis_protocol::authority::Operation;
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{TOUCHED_MAX, Touched};
@@ -21,7 +22,7 @@ pub(crate) fn told(
 }
 
 fn told_one(session: &Session, mut one: Touched) -> Touched {
-    let may = session.permits(one.root, &one.path, Verb::Read)
+    let may = session.permits(one.root, &one.path, Operation::of(Verb::Read))
         && (!session.policy.denies_objects() || may_reach(session, &one));
     // What was replaced or moved is another object than what can be reached now.
     let clear = |present: &Present| {
@@ -47,7 +48,7 @@ fn told_one(session: &Session, mut one: Touched) -> Touched {
 /// Whether no object on the way is denied. Of a name that is gone, or is to be, only the way is
 /// left to judge.
 fn may_reach(session: &Session, one: &Touched) -> bool {
-    match reaches_to_read(session, one.root, &one.path) {
+    match reaches_to_read(session, Operation::of(Verb::Read), (one.root, &one.path)) {
         Ok(()) => true,
         Err(refusal) => refusal.code == Code::NotFound,
     }

@@ -6,6 +6,7 @@ use crate::outlet::{Gone, Outlet};
 use crate::policy::Judgement;
 use crate::session::Session;
 use crate::sys::open::{self, Purpose};
+use portcullis_protocol::authority::{Level, Operation};
 use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::limits::{LIST_ENTRIES_MAX, STREAM_FRAME_BYTES, STREAM_TIME_MS_MAX};
 use portcullis_protocol::path::RelPath;
@@ -197,24 +198,25 @@ impl Visitor for Pager<'_> {
     }
 }
 
-/// The rule that denies `verb` on what was met, if one does.
+/// The rule that denies `verb` on what was met, or makes an approval needed for it, which a walk has
+/// not.
 fn denies<'a>(walk: &Walked<'a>, met: &Met<'_>, verb: Verb) -> Option<&'a Rule> {
     let policy = &walk.session.policy;
-    match policy.judge_place(met.place, verb) {
-        Judgement::Denied(rule) => Some(rule),
-        Judgement::Clear | Judgement::Hidden => match policy.judge_object(met.object, verb) {
-            Judgement::Denied(rule) => Some(rule),
-            Judgement::Clear | Judgement::Hidden => None,
-        },
+    let by_name = policy.judge_place(met.place, verb);
+    match by_name.or(policy.judge_object(met.object, verb)) {
+        Judgement::Denied(rule) | Judgement::Asks(rule) => Some(rule),
+        Judgement::Clear | Judgement::Hidden => None,
     }
 }
 
 /// The further fields of an entry, from the object itself. None when it is gone or unreachable,
 /// and where the session may not `stat` it: a right to list gives no metadata.
 fn detail(walk: &mut Walked<'_>, met: &Met<'_>) -> Option<EntryDetail> {
-    walk.session
-        .authority
-        .grant(walk.root, met.path, Verb::Stat)?;
+    let stat = Operation::of(Verb::Stat);
+    match walk.session.level(walk.root, met.path, stat) {
+        Level::Granted => {}
+        Level::Ask | Level::Nothing => return None,
+    }
     if denies(walk, met, Verb::Stat).is_some() {
         return None;
     }

@@ -16,18 +16,18 @@ pub(crate) use search::search;
 
 use crate::bind::Bound;
 use crate::session::Session;
-use portcullis_protocol::authority::{DenialTarget, Effect};
+use portcullis_protocol::authority::{DenialTarget, Effect, Grant, Inputs, Operation};
 use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::limits::PATTERN_BYTES_MAX;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    DenialView, GrantView, Identity, Limits, Reply, RootView, Verdict,
+    DenialView, GrantView, Identity, Limits, Reply, RootView, Used, Verdict,
 };
 use portcullis_protocol::verb::Verb;
 
 /// What the session may do. Hiding denials are absent, and nothing counts them.
-pub(crate) fn whoami(session: &Session) -> Result<Reply, Refusal> {
+pub(crate) fn whoami(session: &Session, used: Used) -> Result<Reply, Refusal> {
     let parts = session.authority.parts();
     let too_many = |_| Refusal::new(Code::OutOfRange);
     let roots = parts
@@ -38,35 +38,51 @@ pub(crate) fn whoami(session: &Session) -> Result<Reply, Refusal> {
             scope: root.scope,
         })
         .collect();
-    let grants = parts
-        .grants
-        .iter()
-        .map(|g| GrantView {
-            root: g.root,
-            prefix: g.prefix.clone(),
-            verbs: g.verbs,
-        })
-        .collect();
+    let views = |grants: &[Grant]| Few::new(grants.iter().map(view).collect()).map_err(too_many);
+    let seen = |effect| match effect {
+        Effect::Deny | Effect::Ask => true,
+        Effect::Hide => false,
+    };
     let denials = parts
         .denials
         .iter()
-        .filter(|denial| denial.effect == Effect::Deny)
+        .filter(|denial| seen(denial.effect))
         .map(|denial| DenialView {
             rule: denial.rule.clone(),
             verbs: denial.verbs,
             pattern: shown_pattern(session, &denial.target),
+            effect: denial.effect,
         })
         .collect();
     Ok(Reply::Whoami(Identity {
         session: session.id,
         authority: session.authority.id(),
         owner: parts.owner.clone(),
+        conversation: parts.conversation.clone(),
+        parent: parts.parent,
         expires_ms: parts.expires_ms,
         roots: Few::new(roots).map_err(too_many)?,
-        grants: Few::new(grants).map_err(too_many)?,
+        grants: views(&parts.grants)?,
+        asks: views(&parts.asks)?,
+        budgets: parts.budgets,
+        used,
         denials: Few::new(denials).map_err(too_many)?,
         limits: Limits { ..session.limits },
     }))
+}
+
+/// A grant, for its worker: of the exact operations it is for only how many.
+fn view(grant: &Grant) -> GrantView {
+    GrantView {
+        root: grant.root,
+        prefix: grant.prefix.clone(),
+        verbs: grant.verbs,
+        modes: grant.modes,
+        inputs: match &grant.inputs {
+            Inputs::Any => None,
+            Inputs::Only(inputs) => u16::try_from(inputs.as_slice().len()).ok(),
+        },
+    }
 }
 
 /// The pattern of a denial, for its worker. One that is tied to a place above or beside every root
@@ -89,17 +105,20 @@ fn shown_pattern(session: &Session, target: &DenialTarget) -> Option<Bytes<PATTE
 /// so the answer cannot differ from the deed, and shows nothing that the deed would not.
 pub(crate) fn why(session: &Session, verb: Verb, reached: Result<Bound, Refusal>) -> Reply {
     let verdict = match reached {
-        Ok(bound) => match session.authority.grant(bound.root(), bound.path(), verb) {
-            Some(grant) => Verdict::Allowed {
-                grant: GrantView {
-                    root: grant.root,
-                    prefix: grant.prefix.clone(),
-                    verbs: grant.verbs,
+        Ok(bound) => {
+            let operation = Operation::of(verb);
+            match session
+                .authority
+                .grant(bound.root(), bound.path(), operation)
+            {
+                Some(grant) => Verdict::Allowed {
+                    grant: view(grant),
+                    binding: bound.binding(),
                 },
-                binding: bound.binding(),
-            },
-            None => Verdict::Refused(Refusal::new(Code::NotGranted).of(verb)),
-        },
+                None => Verdict::Refused(Refusal::new(Code::NotGranted).of(verb)),
+            }
+        }
+        Err(refusal) if refusal.code == Code::NeedsApproval => Verdict::Asks { rule: refusal.rule },
         Err(refusal) => Verdict::Refused(refusal),
     };
     Reply::Why(verdict)

@@ -251,7 +251,7 @@ impl Hunt<'_> {
             .judge_object((stamp.device, stamp.inode), Verb::Search)
         {
             crate::policy::Judgement::Clear => {}
-            crate::policy::Judgement::Denied(_) => {
+            crate::policy::Judgement::Denied(_) | crate::policy::Judgement::Asks(_) => {
                 walk.statistics.denied += 1;
                 return Ok(Flow::Past);
             }

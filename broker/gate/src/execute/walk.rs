@@ -253,17 +253,12 @@ fn meet<'a>(walked: &mut Walked<'a>, level: &Level, waiting: &Waiting) -> Option
     let policy = &walked.session.policy;
     let place = policy.enter(&level.place, &waiting.name);
     let object = (level.device, waiting.inode);
-    let denied = match policy.judge_place(&place, walked.verb) {
+    let by_name = policy.judge_place(&place, walked.verb);
+    let denied = match by_name.or(policy.judge_object(object, walked.verb)) {
         Judgement::Hidden => return None,
-        Judgement::Denied(rule) => match policy.judge_object(object, walked.verb) {
-            Judgement::Hidden => return None,
-            Judgement::Denied(_) | Judgement::Clear => Some(rule),
-        },
-        Judgement::Clear => match policy.judge_object(object, walked.verb) {
-            Judgement::Hidden => return None,
-            Judgement::Denied(rule) => Some(rule),
-            Judgement::Clear => None,
-        },
+        // Nobody is asked for each name of a walk.
+        Judgement::Denied(rule) | Judgement::Asks(rule) => Some(rule),
+        Judgement::Clear => None,
     };
     if Temporary::is_one(&waiting.name) {
         walked.statistics.temporaries += 1;

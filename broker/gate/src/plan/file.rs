@@ -15,7 +15,7 @@ use portcullis_protocol::limits::EDIT_BYTES_MAX;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{self, EditFile, Expect, Links, Matched, UploadId, WriteFile};
-use portcullis_protocol::verb::Verb;
+use portcullis_protocol::verb::{Mode, Verb};
 use portcullis_protocol::view::{Digest, ObjectId, RootIndex};
 use std::rc::Rc;
 
@@ -38,11 +38,20 @@ impl<'a> Planner<'a> {
             Expect::Any | Expect::Seen | Expect::Version(_) | Expect::Content(_) => Links::Follow,
         };
         let place = self.find(asked, links, missing(write.parents))?;
+        let (root, path) = (place.root, place.path.clone());
         let n = self.meet(asked, place)?;
         if let Some(kind) = self.overlay.kind(n) {
             let held = self.overlay.held_now(n);
             check_replaceable(asked, kind, held.map(Rc::as_ref))?;
         }
+        let mode = match (self.overlay.kind(n), write.expect) {
+            // What must not be there is never written over.
+            (None, _) | (_, Expect::Absent) => Mode::WriteNew,
+            (Some(_), Expect::Any | Expect::Seen | Expect::Version(_) | Expect::Content(_)) => {
+                Mode::WriteOver
+            }
+        };
+        self.judge_mode(asked, (root, &path), mode)?;
         self.expect(asked, n, (write.expect, Need::Whole))?;
         let (mode, like) = (write.mode.or(self.overlay.mode(n)), self.overlay.like(n));
         let held = like.and_then(|like| self.overlay.held(like)).map(Rc::clone);

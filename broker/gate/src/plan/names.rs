@@ -16,7 +16,7 @@ use portcullis_protocol::session::{
     DeleteObject, Deletion, Expect, Links, MakeDirectory, MakeLink, MoveObject, Onto, Parents,
     SetMode,
 };
-use portcullis_protocol::verb::Verb;
+use portcullis_protocol::verb::{Mode, Verb};
 use portcullis_protocol::view::Kind;
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
@@ -69,7 +69,14 @@ impl<'a> Planner<'a> {
             return Err(towards.refuse(Code::NotADirectory));
         }
         self.check_apart(towards, from, (place.object.as_ref(), order.onto))?;
+        let there = (place.root, place.path.clone());
         let to = self.meet(towards, place)?;
+        let mode = match (self.overlay.kind(to), order.onto) {
+            // What must be free is never moved over.
+            (None, _) | (_, Onto::Nothing) => Mode::MoveNew,
+            (Some(_), Onto::Replace(_)) => Mode::MoveOver,
+        };
+        self.judge_mode(towards, (there.0, &there.1), mode)?;
         self.displace(towards, kind, (to, order.onto))?;
         if kind == Kind::Directory {
             let destination = self.at(towards, to)?;
@@ -217,10 +224,19 @@ impl<'a> Planner<'a> {
 
     pub(super) fn delete(&mut self, asked: Asked<'a>, order: &DeleteObject) -> Result<(), Refusal> {
         let place = self.find(asked, Links::Keep, Missing::Refused)?;
+        let (root, path) = (place.root, place.path.clone());
         let n = self.meet(asked, place)?;
         let kind = self.overlay.kind(n);
         let kind = kind.ok_or_else(|| asked.refuse(Code::NotFound))?;
         check_deletable(asked, order.what, kind)?;
+        let mode = match order.what {
+            Deletion::File => Some(Mode::DeleteFile),
+            Deletion::Directory => Some(Mode::DeleteDirectory),
+            Deletion::Tree => None,
+        };
+        if let Some(mode) = mode {
+            self.judge_mode(asked, (root, &path), mode)?;
+        }
         self.expect(asked, n, (order.expect, Need::Any))?;
         match order.what {
             Deletion::File => {}

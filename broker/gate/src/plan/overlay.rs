@@ -260,6 +260,7 @@ impl Planner<'_> {
         match self.session.policy.judge_object(object, asked.verb) {
             Judgement::Clear => Ok(()),
             Judgement::Denied(rule) => Err(asked.refuse(Code::Denied).by(rule.clone())),
+            Judgement::Asks(rule) => Err(asked.refuse(Code::NeedsApproval).by(rule.clone())),
             Judgement::Hidden => Err(asked.refuse(Code::NotFound)),
         }
     }

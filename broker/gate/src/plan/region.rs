@@ -9,6 +9,7 @@ use crate::resolve::resolve;
 use crate::session::Session;
 use crate::sys::{file, open};
 use memchr::memmem;
+use portcullis_protocol::authority::Operation;
 use portcullis_protocol::limits::{EDIT_BYTES_MAX, REGION_BYTES_MAX};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
@@ -59,7 +60,7 @@ pub(super) fn with_region(session: &Session, refusal: Refusal, of: InTheWay<'_>)
 
 fn region(session: &Session, refusal: &Refusal, of: InTheWay<'_>) -> Option<(Refusal, Shown)> {
     let (selector, links) = reached(of.change, refusal);
-    let admitted = admit(session, Verb::Read, selector, links).ok()?;
+    let admitted = admit(session, Operation::of(Verb::Read), selector, links).ok()?;
     let pinned = resolve(session, admitted).ok()?;
     let bound = bind(session, pinned, selector.path.as_slice()).ok()?;
     let bytes = whole(&bound)?;

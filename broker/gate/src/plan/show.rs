@@ -77,7 +77,10 @@ impl Planner<'_> {
         let Some(held) = self.overlay.held(n) else {
             return Shown::Nothing;
         };
-        let may = |verb| self.session.permits(name.at.root, &name.at.path, verb);
+        let may = |verb| {
+            let operation = self.operation(verb);
+            self.session.permits(name.at.root, &name.at.path, operation)
+        };
         let size = held.observation.stamp.size;
         let digest = match self.state(n) {
             PathState::Present(present) => present.digest,

@@ -1,5 +1,6 @@
 //! From one change to what it leaves at its names.
 
+use super::Order;
 use super::act::{At, Which, Within};
 use super::content::{self, Content, Unstaged};
 use super::expect::{self, Need, There};
@@ -26,6 +27,8 @@ pub(super) struct Planner<'a> {
     pub(super) session: &'a Session,
     pub(super) uploads: &'a Uploads,
     pub(super) content: &'a [u8],
+    /// The digest of the whole set, where it matters.
+    pub(super) input: Option<Digest>,
     pub(super) known: Known,
     pub(super) overlay: Overlay<'a>,
     pub(super) taken: HashSet<UploadId>,
@@ -67,11 +70,12 @@ impl Asked<'_> {
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(session: &'a Session, uploads: &'a Uploads, content: &'a [u8]) -> Self {
+    pub(super) fn new(session: &'a Session, uploads: &'a Uploads, order: Order<'a>) -> Self {
         Self {
             session,
             uploads,
-            content,
+            content: order.content,
+            input: order.input,
             known: Known::default(),
             overlay: Overlay::default(),
             taken: HashSet::new(),
@@ -106,7 +110,12 @@ impl<'a> Planner<'a> {
         links: Links,
         missing: Missing,
     ) -> Result<Place, Refusal> {
-        let admitted = admit(self.session, asked.verb, asked.selector, links)?;
+        let admitted = admit(
+            self.session,
+            self.operation(asked.verb),
+            asked.selector,
+            links,
+        )?;
         resolve::find(self.session, &self.known, admitted, missing)
     }
 
@@ -182,10 +191,7 @@ impl<'a> Planner<'a> {
                     .refuse(Code::OutOfBudget)
                     .noting("too many directories"));
             }
-            if !self.session.permits(root, &parent, Verb::Mkdir) {
-                let refusal = Refusal::new(Code::NotGranted).of(Verb::Mkdir);
-                return Err(refusal.on(asked.selector.path.as_slice()));
-            }
+            self.may_make(asked, (root, &parent))?;
             let n = match self.overlay.find(root, &parent) {
                 Some(n) => n,
                 None => self.overlay.add(Name {

@@ -17,11 +17,16 @@ use rustix::io::Errno;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd as _;
 
+/// What a rule does that holds a directory.
+const COVERS: &str = "it covers something below";
+
 /// Why a directory must stay.
 #[derive(Debug)]
 pub(crate) enum Held {
     /// A rule covers something below it.
     Denied(Rule),
+    /// A rule makes an approval needed for something below it.
+    Asks(Rule),
     /// Something below it cannot be moved or removed, and what it is may not be said.
     Unsaid,
     /// Something else is mounted below it.
@@ -36,7 +41,8 @@ impl Held {
     /// What a worker is told.
     pub(crate) fn refusal(self, verb: Verb, selector: &Selector) -> Refusal {
         let (code, rule, note) = match self {
-            Self::Denied(rule) => (Code::Denied, Some(rule), "it covers something below"),
+            Self::Denied(rule) => (Code::Denied, Some(rule), COVERS),
+            Self::Asks(rule) => (Code::NeedsApproval, Some(rule), COVERS),
             Self::Unsaid => (Code::Denied, None, "something below it has to stay"),
             Self::Mount => (Code::MountCrossing, None, "below it"),
             Self::TooMuch => (Code::OutOfBudget, None, "there is too much below it"),
@@ -143,12 +149,13 @@ fn judge(
     let object = policy.judge_object((device, named.inode), verb);
     let names = [Some(&here), there.as_ref()];
     let names = names.into_iter().flatten();
-    for judgement in names.map(|p| policy.judge_place(p, verb)).chain([object]) {
-        match judgement {
-            Judgement::Clear => {}
-            Judgement::Denied(rule) => return Err(Held::Denied(rule.clone())),
-            Judgement::Hidden => return Err(Held::Unsaid),
-        }
+    match names.fold(object, |judgement, place| {
+        judgement.or(policy.judge_place(place, verb))
+    }) {
+        Judgement::Clear => {}
+        Judgement::Denied(rule) => return Err(Held::Denied(rule.clone())),
+        Judgement::Asks(rule) => return Err(Held::Asks(rule.clone())),
+        Judgement::Hidden => return Err(Held::Unsaid),
     }
     if !matches!(named.kind, Kind::Directory | Kind::Unknown) {
         return Ok(None);

@@ -23,8 +23,19 @@ pub enum Judgement<'a> {
     Clear,
     /// This rule refuses it, and may be named.
     Denied(&'a Rule),
+    /// This rule makes an approval needed for each use, and may be named.
+    Asks(&'a Rule),
     /// It is absent for this session.
     Hidden,
+}
+
+/// What becomes of that which is only to be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asking {
+    /// It needs an approval that is not there.
+    Refuse,
+    /// It counts as granted: an approval is there, or is what it is worked out for.
+    Granted,
 }
 
 /// The denials of one authority. Immutable; shared by threads without a lock.
@@ -32,6 +43,7 @@ pub enum Judgement<'a> {
 pub struct Policy {
     authority: Arc<Authority>,
     patterns: Patterns,
+    asking: Asking,
     /// Objects by device and inode.
     objects: HashMap<(u64, u64), Vec<usize>>,
     /// Each root's own place.
@@ -47,7 +59,7 @@ pub struct Place {
 
 impl Policy {
     /// Compiles the denials of `authority`.
-    pub fn compile(authority: &Arc<Authority>) -> Result<Self, PatternError> {
+    pub fn compile(authority: &Arc<Authority>, asking: Asking) -> Result<Self, PatternError> {
         let denials = &authority.parts().denials;
         let mut objects: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
         let mut patterns = Patterns::default();
@@ -64,6 +76,7 @@ impl Policy {
         let mut policy = Self {
             authority: Arc::clone(authority),
             patterns,
+            asking,
             objects,
             roots: Vec::new(),
         };
@@ -153,17 +166,61 @@ impl Policy {
         &self.authority.parts().denials
     }
 
+    /// The rule that makes an approval needed for `verb` at `path`, whether one is there or not; none
+    /// where a stronger one covers it.
+    pub fn asked_by(&self, root: RootIndex, path: &RelPath, verb: Verb) -> Option<&Rule> {
+        self.raw(&self.place(root, path).hits, verb)
+            .rule_that_asks()
+    }
+
+    /// The same of a single object.
+    pub fn object_asked_by(&self, object: (u64, u64), verb: Verb) -> Option<&Rule> {
+        let hits = self.objects.get(&object)?;
+        self.raw(hits, verb).rule_that_asks()
+    }
+
     fn strongest(&self, hits: &[usize], verb: Verb) -> Judgement<'_> {
+        match (self.raw(hits, verb), self.asking) {
+            (Judgement::Asks(_), Asking::Granted) => Judgement::Clear,
+            (judgement, Asking::Granted | Asking::Refuse) => judgement,
+        }
+    }
+
+    fn raw(&self, hits: &[usize], verb: Verb) -> Judgement<'_> {
         let mut judgement = Judgement::Clear;
         for denial in hits.iter().filter_map(|n| self.denials().get(*n)) {
-            match denial.effect {
+            let next = match denial.effect {
                 Effect::Hide => return Judgement::Hidden,
-                Effect::Deny if denial.verbs.has(verb) && judgement == Judgement::Clear => {
-                    judgement = Judgement::Denied(&denial.rule);
-                }
-                Effect::Deny => {}
-            }
+                Effect::Deny | Effect::Ask if !denial.verbs.has(verb) => continue,
+                Effect::Deny => Judgement::Denied(&denial.rule),
+                Effect::Ask => Judgement::Asks(&denial.rule),
+            };
+            judgement = judgement.or(next);
         }
         judgement
+    }
+}
+
+impl<'a> Judgement<'a> {
+    /// The stronger of two: hidden before denied before asked for. Of equal ones this.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Hidden, _) | (_, Self::Hidden) => Self::Hidden,
+            (Self::Denied(rule), _) | (Self::Asks(_) | Self::Clear, Self::Denied(rule)) => {
+                Self::Denied(rule)
+            }
+            (Self::Asks(rule), Self::Asks(_) | Self::Clear) | (Self::Clear, Self::Asks(rule)) => {
+                Self::Asks(rule)
+            }
+            (Self::Clear, Self::Clear) => Self::Clear,
+        }
+    }
+
+    fn rule_that_asks(self) -> Option<&'a Rule> {
+        match self {
+            Self::Asks(rule) => Some(rule),
+            Self::Clear | Self::Denied(_) | Self::Hidden => None,
+        }
     }
 }

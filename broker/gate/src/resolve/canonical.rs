@@ -5,6 +5,7 @@
 
 use super::{Asked, Known, Missing, Now, Stop, code_of_name};
 use crate::sys::open;
+use portcullis_protocol::authority::Level;
 use portcullis_protocol::limits::{LINKS_MAX, PARENTS_MAX};
 use portcullis_protocol::path::{RelPath, Step, Want, parse_selector};
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -157,14 +158,15 @@ impl Search<'_> {
     }
 
     /// Whether the search may pass: below a grant of the verb, or on the way to one; and under no
-    /// denial.
+    /// denial. Where the verb is only to be asked for, not even whether a name is there shows.
     fn pass(&self) -> Result<(), Refusal> {
         let asked = self.asked;
         let on_the_way = || asked.session.is_on_the_way(asked.parts.root, &self.path);
-        if !asked.is_granted(&self.path) && !on_the_way() {
-            return Err(asked.refuse(Code::NotGranted));
+        match asked.level(&self.path) {
+            Level::Nothing if !on_the_way() => Err(asked.not_granted(&self.path)),
+            Level::Ask if !on_the_way() => asked.permit(&self.path),
+            Level::Nothing | Level::Ask | Level::Granted => asked.judge(&self.path),
         }
-        asked.judge(&self.path)
     }
 
     /// Whether what is not there may be made: plain names alone follow, as many as are allowed,

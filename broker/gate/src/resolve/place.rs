@@ -278,6 +278,9 @@ fn judge_held(asked: &Asked<'_>, held: &Held, want: Want) -> Result<(), Stop> {
         Judgement::Denied(rule) => {
             return Err(asked.refuse(Code::Denied).by(rule.clone()).into());
         }
+        Judgement::Asks(rule) => {
+            return Err(asked.refuse(Code::NeedsApproval).by(rule.clone()).into());
+        }
         Judgement::Hidden => return Err(asked.refuse(Code::NotFound).into()),
     }
     let makes_directory = asked.parts.verb == Verb::Mkdir;
