@@ -40,6 +40,8 @@ pub trait Side {
 pub enum Descriptors {
     /// It takes up to [`DESCRIPTORS_MAX`] with one frame.
     Taken,
+    /// It takes one with a frame at most.
+    One,
     /// It takes none; a peer that sends one is refused by the kernel or closed.
     Refused,
 }
@@ -68,8 +70,8 @@ sides! {
     SessionSide: session::Reply => session::Request, Refused;
     /// The gate's side of the ledger.
     GateSide: ledger::Event => ledger::Command, Taken;
-    /// The warden's side of the ledger. It takes descriptors from no gate.
-    LedgerSide: ledger::Command => ledger::Event, Refused;
+    /// The warden's side of the ledger. A gate has one thing to hand over: its session's socket.
+    LedgerSide: ledger::Command => ledger::Event, One;
 }
 
 /// Why a packet did not pass.
@@ -169,7 +171,7 @@ impl<S: Side> Endpoint<S> {
         }
         rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
         let rights = match S::DESCRIPTORS {
-            Descriptors::Taken => Rights::MayCome,
+            Descriptors::Taken | Descriptors::One => Rights::MayCome,
             Descriptors::Refused => match sys::refuse_descriptors(socket.as_fd()) {
                 Ok(()) => Rights::RefusedBefore,
                 // Without the option (before Linux 6.16) `receive` drops and refuses them.
@@ -295,11 +297,22 @@ impl<S: Side> Endpoint<S> {
         message: &S::Sends,
         descriptors: &[BorrowedFd<'_>],
     ) -> Result<(), TransportError> {
+        self.send_all(id, message, &[], descriptors)
+    }
+
+    /// The same, with content behind it.
+    pub fn send_all(
+        &self,
+        id: RequestId,
+        message: &S::Sends,
+        content: &[u8],
+        descriptors: &[BorrowedFd<'_>],
+    ) -> Result<(), TransportError> {
         if descriptors.len() > DESCRIPTORS_MAX {
             return Err(TransportError::UnwantedDescriptors);
         }
         let mut scratch = Vec::new();
-        frame::encode(id, message, 0, &mut scratch)?;
+        frame::encode(id, message, content.len(), &mut scratch)?;
         let mut space =
             vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -307,7 +320,7 @@ impl<S: Side> Endpoint<S> {
         {
             return Err(TransportError::UnwantedDescriptors);
         }
-        self.send_packet(&scratch, &[], &mut ancillary, SendFlags::NOSIGNAL)
+        self.send_packet(&scratch, content, &mut ancillary, SendFlags::NOSIGNAL)
     }
 
     /// A packet that is one piece of memory: `sendto` costs less than `sendmsg`.
@@ -351,3 +364,6 @@ impl<S> AsFd for Endpoint<S> {
         self.socket.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests;

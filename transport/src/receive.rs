@@ -117,11 +117,14 @@ impl<S: Side> Endpoint<S> {
                 Descriptors::Refused => {
                     self.receive_into(buffer, &mut RecvAncillaryBuffer::default(), how)
                 }
-                Descriptors::Taken => {
-                    let mut space = vec![
-                        MaybeUninit::uninit();
-                        rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))
-                    ];
+                Descriptors::Taken | Descriptors::One => {
+                    let room = match S::DESCRIPTORS {
+                        Descriptors::Taken => rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX)),
+                        Descriptors::One | Descriptors::Refused => {
+                            rustix::cmsg_space!(ScmRights(1))
+                        }
+                    };
+                    let mut space = vec![MaybeUninit::uninit(); room];
                     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
                     let received = self.receive_into(buffer, &mut ancillary, how);
                     for message in ancillary.drain() {
@@ -141,7 +144,9 @@ impl<S: Side> Endpoint<S> {
         if flags.contains(ReturnFlags::TRUNC) {
             return Err(TransportError::TooLong);
         }
-        if flags.contains(ReturnFlags::CTRUNC) {
+        // Room for one is aligned, and so is room for two.
+        let too_many = S::DESCRIPTORS == Descriptors::One && descriptors.len() > 1;
+        if flags.contains(ReturnFlags::CTRUNC) || too_many {
             return Err(TransportError::UnwantedDescriptors);
         }
         Ok(Taken { bytes, descriptors })
