@@ -190,14 +190,18 @@ fn carries_content(direction: &Direction, packet: &[u8]) -> bool {
     let code = u16::from_le_bytes([packet[2], packet[3]]);
     matches!(
         (direction.name, code),
-        ("request", 9..=11 | 13) | ("reply", 4 | 9 | 11 | 12 | 15) | ("answer", 9) | ("event", 7)
+        ("request", 9..=11 | 13)
+            | ("reply", 4 | 9 | 11 | 12 | 15)
+            | ("answer", 9 | 13)
+            | ("event", 7 | 11 | 12)
+            | ("command", 6)
     )
 }
 
 #[test]
 fn an_unknown_code_is_told_with_its_request() {
     for direction in &ALL {
-        for code in [16, 0x0100, u16::MAX] {
+        for code in [20, 0x0100, u16::MAX] {
             let unknown = DecodeError::UnknownCode {
                 id: RequestId(9),
                 code,

@@ -303,7 +303,7 @@ fn lists_in_lists_cost_no_more_than_any_frame() {
     // As many of the smallest items in as many lists as one frame takes.
     let touched = list(TOUCHED_MAX, &[0; 5]);
     let end = [&[0, 0][..], &touched, &[0, 0, 0]].concat();
-    let receipt = [&[0][..], &[0; 32], &[0, 0, 0], &end, &[0, 0]].concat();
+    let receipt = [&[0][..], &[0; 32], &[0, 0, 0], &end, &[0, 0], &[0; 130]].concat();
     let log = list(LOG_PAGE_MAX, &receipt);
     // A frame has room for two lists of them, less than full.
     let count = BODY_BYTES_MAX / LEAST_EDIT.len() / 2 - 8;
