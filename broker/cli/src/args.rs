@@ -1,10 +1,13 @@
 //! The command line. Its help teaches by example.
 
 mod records;
+mod review;
 
 pub(crate) use records::{
     Action, DiffArguments, LogArguments, RunChoice, ServeArguments, StatusArguments, Ties, Where,
 };
+
+pub(crate) use review::{Asking, DecideArguments, PassphraseAction, ReviewAction, ReviewArguments};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
@@ -96,6 +99,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Say whether a worker may do something, and which rule decides
     Why(WhyArguments),
+    /// Show what workers ask for, and approve or refuse it
+    Review(ReviewArguments),
     /// Show what runs changed, check the records, or write them out
     Log(LogArguments),
     /// Show what a run, or one change, changed line by line

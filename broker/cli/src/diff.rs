@@ -101,7 +101,7 @@ fn print(parts: &[Part]) {
 
 /// A terminal takes orders from what is written to it, and a worker chose this text: everything
 /// but tabs and ends of lines is made visible.
-fn tame(text: &[u8]) -> Vec<u8> {
+pub(crate) fn tame(text: &[u8]) -> Vec<u8> {
     let mut tamed = String::with_capacity(text.len());
     for chunk in text.utf8_chunks() {
         for c in chunk.valid().chars() {

@@ -10,6 +10,7 @@ mod limits;
 mod log;
 mod reach;
 mod records;
+mod review;
 mod run;
 mod say;
 mod serve;
@@ -46,6 +47,7 @@ pub fn main() -> ExitCode {
         Command::Why(arguments) => why::why(&arguments),
         Command::Log(arguments) => log::log(&arguments),
         Command::Diff(arguments) => diff::diff(&arguments),
+        Command::Review(arguments) => review::review(&arguments),
         Command::Status(arguments) => status::status(&arguments),
         Command::Serve(arguments) => serve::serve(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
