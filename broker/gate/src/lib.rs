@@ -19,6 +19,7 @@ mod lacking;
 mod ledger;
 mod main_loop;
 mod memory;
+mod meter;
 mod observe;
 mod outlet;
 mod pace;

@@ -16,6 +16,7 @@ use crate::bind::{Bound, bind};
 use crate::confirm::{Confirmed, Unconfirmed, confirm};
 use crate::execute::{self, Ended};
 use crate::ledger::{Begun, Broken, Ledger};
+use crate::meter::Cost;
 use crate::outlet::{Gone, Outlet};
 use crate::plan::{Matches, Order, Plan, plan};
 use crate::refused::{Refused, Shown};
@@ -28,7 +29,7 @@ use portcullis_protocol::authority::Operation;
 use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Changed, Deed, Links, Planned, Read, Reply, Request, Selector, Upload, Uploaded,
+    Changed, Deed, Links, Outcome, Planned, Read, Reply, Request, Selector, Upload, Uploaded,
 };
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::Digest;
@@ -45,7 +46,7 @@ pub(crate) fn answer(
         ..Operation::of(verb)
     };
     let outcome = match request {
-        Request::Whoami(_) => execute::whoami(session, portcullis_protocol::session::Used::default()).map(Some),
+        Request::Whoami(_) => execute::whoami(session).map(Some),
         Request::Stat(ask) => reach(session, of(Verb::Stat), &ask.selector, ask.links)
             .map(|bound| Some(Reply::Stat(bound.binding()))),
         Request::Why(ask) => {
@@ -55,7 +56,7 @@ pub(crate) fn answer(
         Request::Read(ask) => {
             let operation = of(Verb::Read);
             return execute::read(
-                &session.memory,
+                session,
                 ask,
                 |selector| follow(session, operation, selector),
                 outlet,
@@ -138,7 +139,11 @@ pub(crate) fn change(
             Deed::DryRun => return dry_run(session, &plan, outlet).map(unused),
             Deed::Commit => {}
         }
-        let begun = match plan.intent().and_then(|i| ledger.begin(plan.tree, i)) {
+        let begun = plan.intent().and_then(|intent| {
+            let cost = Cost::of(&intent);
+            ledger.begin(plan.tree, intent).map(|begun| (begun, cost))
+        });
+        let (begun, cost) = match begun {
             Ok(begun) => begun,
             Err(refusal) => return outlet.refuse(&refusal).map(unused),
         };
@@ -162,6 +167,10 @@ pub(crate) fn change(
         let receipt = ledger
             .finish(begun, &finish, diff.bytes())
             .map_err(|Broken| Gone)?;
+        match finish.outcome {
+            Outcome::Done | Outcome::Uncertain => session.meter.count(cost),
+            Outcome::Failed => {}
+        }
         if !(moved && tries < TRIES_MAX) {
             let changed = changed(session, (receipt, finish), matches, shown.as_deref());
             let behind = shown.as_ref().map_or(diff.bytes(), |shown| &shown.bytes);
@@ -294,7 +303,7 @@ pub(crate) fn answer_short(
     };
     match follow(session, operation, selector) {
         Ok(bound) if execute::is_short(&bound, ask) => {
-            execute::read_bound(&session.memory, ask, bound, outlet).map(|()| None)
+            execute::read_bound(session, ask, bound, outlet).map(|()| None)
         }
         Ok(bound) => Ok(Some(bound)),
         Err(refusal) => outlet.refuse(&refusal).map(|()| None),

@@ -12,6 +12,7 @@ use crate::streams::{Streams, Work};
 use crate::sys;
 use crate::uploads::{Uploads, taken_by};
 use portcullis_protocol::VERSION;
+use portcullis_protocol::authority::Budget;
 use portcullis_protocol::frame::{DecodeError, RequestId};
 use portcullis_protocol::ledger::SessionEnd;
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -151,6 +152,10 @@ impl Conversation {
         content: &[u8],
     ) -> Result<Next, Gone> {
         self.counters.request(counted(&request));
+        if let Err(refusal) = self.spend(&request) {
+            self.outlet.refuse(&refusal)?;
+            return Ok(Next::Go);
+        }
         let input = self.session.input(&request, content);
         match request {
             Request::Read(read) => self.read(id, read, input)?,
@@ -192,6 +197,31 @@ impl Conversation {
             | Request::Ping(_) => pipeline::answer(&self.session, &request, &mut self.outlet)?,
         }
         Ok(Next::Go)
+    }
+
+    /// Uses one operation of the budget, where the request is one. What only gives something back is
+    /// never refused.
+    fn spend(&self, request: &Request) -> Result<(), Refusal> {
+        let meter = &self.session.meter;
+        match request {
+            Request::Hello(_) | Request::Ping(_) | Request::Cancel(_) | Request::Whoami(_) => {
+                Ok(())
+            }
+            Request::DropUpload(_) | Request::Acknowledge(_) | Request::EndDelegated(_) => {
+                meter.spend(Budget::Operations, 1).or(Ok(()))
+            }
+            Request::Stat(_)
+            | Request::Read(_)
+            | Request::List(_)
+            | Request::Glob(_)
+            | Request::Search(_)
+            | Request::Why(_)
+            | Request::Change(_)
+            | Request::Upload(_)
+            | Request::Compose(_)
+            | Request::ChangeComposed(_)
+            | Request::Delegate(_) => meter.spend(Budget::Operations, 1),
+        }
     }
 
     /// Keeps a part of a change set, for a session that may change something.

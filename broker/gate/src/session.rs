@@ -3,9 +3,10 @@
 
 use crate::cage::Subtree;
 use crate::memory::{Keeping, Memory};
+use crate::meter::Meter;
 use crate::policy::{Asking, Judgement, Policy};
 use crate::sys::open::{self, Purpose};
-use portcullis_protocol::authority::{Authority, FileSystem, Grant, Level, Operation};
+use portcullis_protocol::authority::{Authority, Budgets, FileSystem, Grant, Level, Operation};
 use portcullis_protocol::ledger::{Ancestor, Duty, Setup};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{
@@ -33,6 +34,7 @@ pub(crate) struct Session {
     pub(crate) opening: Opening,
     /// What it was shown, and what it wrote.
     pub(crate) memory: Memory,
+    pub(crate) meter: Meter,
 }
 
 /// Whether what a session may do depends on the whole of an operation, so that the digest of each
@@ -93,6 +95,11 @@ impl Session {
         };
         Ok(Self {
             memory: Memory::new(keeping),
+            meter: Meter::new(match asking {
+                Asking::Refuse => authority.parts().budgets,
+                // Counted where it was asked for.
+                Asking::Granted => Budgets::UNLIMITED,
+            }),
             policy: Policy::compile(&authority, asking)?,
             asking,
             inputs: if authority.tells_inputs_apart() {

@@ -127,7 +127,7 @@ impl Streams {
                     let answered = match work {
                         Work::Request(request) => pipeline::answer(&session, &request, &mut outlet),
                         Work::Bound(read, bound) => {
-                            execute::read_bound(&session.memory, &read, bound, &mut outlet)
+                            execute::read_bound(&session, &read, bound, &mut outlet)
                         }
                     };
                     if let Err(Gone) = answered {

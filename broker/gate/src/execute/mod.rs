@@ -22,12 +22,12 @@ use portcullis_protocol::limits::PATTERN_BYTES_MAX;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    DenialView, GrantView, Identity, Limits, Reply, RootView, Used, Verdict,
+    DenialView, GrantView, Identity, Limits, Reply, RootView, Verdict,
 };
 use portcullis_protocol::verb::Verb;
 
 /// What the session may do. Hiding denials are absent, and nothing counts them.
-pub(crate) fn whoami(session: &Session, used: Used) -> Result<Reply, Refusal> {
+pub(crate) fn whoami(session: &Session) -> Result<Reply, Refusal> {
     let parts = session.authority.parts();
     let too_many = |_| Refusal::new(Code::OutOfRange);
     let roots = parts
@@ -65,7 +65,7 @@ pub(crate) fn whoami(session: &Session, used: Used) -> Result<Reply, Refusal> {
         grants: views(&parts.grants)?,
         asks: views(&parts.asks)?,
         budgets: parts.budgets,
-        used,
+        used: session.meter.used(),
         denials: Few::new(denials).map_err(too_many)?,
         limits: Limits { ..session.limits },
     }))

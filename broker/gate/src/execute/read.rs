@@ -5,6 +5,7 @@ mod span;
 use crate::bind::Bound;
 use crate::memory::{Memory, Part};
 use crate::outlet::{Gone, Outlet};
+use crate::session::Session;
 use crate::sys::{file, open};
 use portcullis_protocol::limits::{EDIT_BYTES_MAX, SCAN_BYTES_MAX};
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -39,7 +40,7 @@ pub(crate) fn is_short(bound: &Bound, ask: &Read) -> bool {
 
 /// Answers a read of one file that is bound.
 pub(crate) fn read_bound(
-    memory: &Memory,
+    session: &Session,
     ask: &Read,
     bound: Bound,
     outlet: &mut Outlet,
@@ -47,13 +48,13 @@ pub(crate) fn read_bound(
     let mut bound = Some(bound);
     // The one selector of the request is what was bound; there is no second to ask for.
     let reach = |_: &Selector| bound.take().ok_or_else(|| Refusal::new(Code::Malformed));
-    read(memory, ask, reach, outlet)
+    read(session, ask, reach, outlet)
 }
 
 /// Answers a read: each file's parts in order, then the next file's. `reach` binds a selector; it
 /// is called for one file at a time, so one descriptor is open at once.
 pub(crate) fn read(
-    memory: &Memory,
+    session: &Session,
     ask: &Read,
     reach: impl FnMut(&Selector) -> Result<Bound, Refusal>,
     outlet: &mut Outlet,
@@ -66,13 +67,13 @@ pub(crate) fn read(
         );
     }
     let mut room = outlet.take_room();
-    let answered = files((memory, ask), reach, &mut room, outlet);
+    let answered = files((session, ask), reach, &mut room, outlet);
     outlet.keep_room(room);
     answered
 }
 
 fn files(
-    (memory, ask): (&Memory, &Read),
+    (session, ask): (&Session, &Read),
     mut reach: impl FnMut(&Selector) -> Result<Bound, Refusal>,
     room: &mut Buffer,
     outlet: &mut Outlet,
@@ -89,7 +90,7 @@ fn files(
             more,
             head: None,
             outlet: &mut *outlet,
-            memory,
+            session,
         };
         let written = selector.path.as_slice();
         let outcome = match reach(selector) {
@@ -121,9 +122,10 @@ enum Failure {
 }
 
 impl Broken {
-    fn or(self, failed: impl Fn(Errno) -> Failure) -> Failure {
+    fn or(self, written: &[u8]) -> Failure {
         match self {
-            Self::Errno(errno) => failed(errno),
+            Self::Errno(errno) => Failure::Refused(refusal(errno, written)),
+            Self::Budget(refusal) => Failure::Refused(refusal.of(Verb::Read).on(written)),
             Self::Cancelled => Failure::Cancelled,
             Self::Gone => Failure::Gone,
         }
@@ -156,7 +158,7 @@ struct Parts<'a> {
     more: More,
     head: Option<Binding>,
     outlet: &'a mut Outlet,
-    memory: &'a Memory,
+    session: &'a Session,
 }
 
 impl Parts<'_> {
@@ -205,24 +207,24 @@ fn one(
         Survey::None => (None, None),
         Survey::Text | Survey::TextAndDigest if size > SCAN_BYTES_MAX => (None, None),
         Survey::Text => (
-            Some(whole(bound, room, parts.outlet, None).map_err(|f| f.or(failed))?),
+            Some(whole(bound, room, parts.outlet, None).map_err(|f| f.or(written))?),
             None,
         ),
         Survey::TextAndDigest => {
             let mut hasher = blake3::Hasher::new();
             let text =
-                whole(bound, room, parts.outlet, Some(&mut hasher)).map_err(|f| f.or(failed))?;
+                whole(bound, room, parts.outlet, Some(&mut hasher)).map_err(|f| f.or(written))?;
             (Some(text), Some(*hasher.finalize().as_bytes()))
         }
     };
-    let mut span = span(bound, ask.range, room, parts.outlet).map_err(|f| f.or(failed))?;
+    let mut span = span(bound, ask.range, room, parts.outlet).map_err(|f| f.or(written))?;
     if let (Range::Tail { .. }, Some(text)) = (ask.range, &text)
         && span.first_line == 0
     {
         span.first_line = first_of_tail(bound, &span, text, room).map_err(failed)?;
     }
     let surveyed = Surveyed { text, digest };
-    send_span(bound, &span, surveyed, room, parts).map_err(|f| f.or(failed))
+    send_span(bound, &span, surveyed, room, parts).map_err(|f| f.or(written))
 }
 
 /// What was computed over the whole file.
@@ -244,7 +246,7 @@ fn send_span(
     // that a writer faster than the reader cannot keep it going.
     let until = span.end.min(bound.observation().stamp.size);
     let mut at = span.start;
-    let mut hasher = hasher(bound, (at, until), &surveyed, parts.memory);
+    let mut hasher = hasher(bound, (at, until), &surveyed, &parts.session.memory);
     loop {
         if parts.outlet.is_cancelled() {
             return Err(Broken::Cancelled);
@@ -252,6 +254,8 @@ fn send_span(
         let piece = fit(room, until.saturating_sub(at));
         let wanted = piece.len();
         let n = file::read_at(bound.object(), piece, at).map_err(Broken::Errno)?;
+        // Before it is sent, and before it is remembered as shown.
+        parts.session.meter.show(n).map_err(Broken::Budget)?;
         let next = at.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
         if let Some(hasher) = &mut hasher {
             hasher.update(piece.get(..n).unwrap_or_default());
@@ -265,13 +269,13 @@ fn send_span(
             .map_err(Broken::Errno)?
             .stamp;
         let steady = after == bound.observation().stamp;
-        if steady && parts.memory.keeps() {
+        if steady && parts.session.memory.keeps() {
             let hashed = hasher.map(|hasher| *hasher.finalize().as_bytes());
             remember(
                 bound,
                 span.start..next,
                 surveyed.digest.or(hashed),
-                parts.memory,
+                &parts.session.memory,
             );
         }
         let rest = match span.rest {

@@ -39,6 +39,7 @@ pub(crate) fn search(
     ask: &Search,
     outlet: &mut Outlet,
 ) -> Result<(), Gone> {
+    let written = ask.selector.path.as_slice();
     let plan = match Plan::new(ask) {
         Ok(plan) => plan,
         Err(refusal) => return outlet.refuse(&refusal),
@@ -49,7 +50,12 @@ pub(crate) fn search(
         start: bound.path().clone(),
         searcher: plan.searcher(),
         plan,
-        collector: Collector::new(ask.mode, ask.limit, bound.binding(), outlet),
+        collector: Collector::new(
+            ask.mode,
+            ask.limit,
+            bound.binding(),
+            (outlet, &session.meter),
+        ),
     };
     let cut = match bound.observation().kind {
         Kind::Directory => walk(&bound, WALK_DEPTH_MAX, None, &mut walked, &mut hunt)?,
@@ -59,6 +65,9 @@ pub(crate) fn search(
         }
     };
     hunt.collector.finish()?;
+    if let Some(refusal) = hunt.collector.over_budget() {
+        return outlet.refuse(&refusal.of(Verb::Search).on(written));
+    }
     let completeness = match cut {
         None => Completeness::Complete,
         Some(reason) => Completeness::Cut {

@@ -5,6 +5,7 @@ use crate::bind::Bound;
 use crate::outlet::Outlet;
 use crate::sys::file;
 use portcullis_protocol::limits::{CONTENT_BYTES_MAX, SCAN_BYTES_MAX};
+use portcullis_protocol::refusal::Refusal;
 use portcullis_protocol::session::{Range, Rest, TextSurvey};
 use portcullis_transport::Buffer;
 use rustix::io::Errno;
@@ -20,6 +21,8 @@ pub(super) struct Span {
 /// Why a pass over a file stopped.
 pub(super) enum Broken {
     Errno(Errno),
+    /// More would be shown than may be.
+    Budget(Refusal),
     Cancelled,
     Gone,
 }

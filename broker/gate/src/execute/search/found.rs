@@ -1,5 +1,6 @@
 //! Collecting matches into frames.
 
+use crate::meter::Meter;
 use crate::outlet::{Gone, Outlet};
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
@@ -7,6 +8,7 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::limits::{SEARCH_LINE_BYTES_MAX, STREAM_FRAME_BYTES};
 use portcullis_protocol::path::RelPath;
+use portcullis_protocol::refusal::Refusal;
 use portcullis_protocol::session::{Found, FoundLine, Matches, Reply, SearchMode, Statistics};
 use portcullis_protocol::view::Binding;
 
@@ -50,7 +52,22 @@ pub(super) struct Collector<'a> {
     waiting: Vec<Found>,
     bytes: usize,
     outlet: &'a mut Outlet,
-    gone: Option<Gone>,
+    meter: &'a Meter,
+    stopped: Option<Stopped>,
+}
+
+/// Why nothing more is taken.
+#[derive(Debug)]
+enum Stopped {
+    Gone,
+    /// More would be shown than may be.
+    Budget(Refusal),
+}
+
+impl From<Gone> for Stopped {
+    fn from(Gone: Gone) -> Self {
+        Self::Gone
+    }
 }
 
 impl<'a> Collector<'a> {
@@ -58,7 +75,7 @@ impl<'a> Collector<'a> {
         mode: SearchMode,
         limit: u32,
         start: Binding,
-        outlet: &'a mut Outlet,
+        (outlet, meter): (&'a mut Outlet, &'a Meter),
     ) -> Self {
         Self {
             mode,
@@ -68,12 +85,21 @@ impl<'a> Collector<'a> {
             waiting: Vec::new(),
             bytes: 0,
             outlet,
-            gone: None,
+            meter,
+            stopped: None,
         }
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.sent >= self.limit
+        self.sent >= self.limit || self.stopped.is_some()
+    }
+
+    /// Why the search was stopped before its end, if more would have been shown than may be.
+    pub(super) fn over_budget(&mut self) -> Option<Refusal> {
+        match self.stopped.take() {
+            Some(Stopped::Budget(refusal)) => Some(refusal),
+            Some(Stopped::Gone) | None => None,
+        }
     }
 
     /// Takes the lines of one file.
@@ -95,8 +121,9 @@ impl<'a> Collector<'a> {
         taken: &Taken<'_>,
         statistics: &mut Statistics,
     ) -> Result<(), Gone> {
-        if let Some(gone) = self.gone {
-            return Err(gone);
+        match self.stopped {
+            Some(Stopped::Gone) => return Err(Gone),
+            Some(Stopped::Budget(_)) | None => {}
         }
         if taken.lines > 0 {
             let path = taken.path.clone();
@@ -104,11 +131,11 @@ impl<'a> Collector<'a> {
                 SearchMode::Content { .. } => {}
                 SearchMode::Files => {
                     self.sent += 1;
-                    self.push(Found::File { path })?;
+                    self.add(Found::File { path })?;
                 }
                 SearchMode::Count => {
                     self.sent += 1;
-                    self.push(Found::Count {
+                    self.add(Found::Count {
                         path,
                         lines: taken.lines,
                     })?;
@@ -127,13 +154,23 @@ impl<'a> Collector<'a> {
         self.flush()
     }
 
-    fn push(&mut self, found: Found) -> Result<(), Gone> {
+    /// Takes one more thing, unless it is content that may not be shown any more.
+    fn push(&mut self, found: Found) -> Result<(), Stopped> {
+        match &found {
+            Found::File { .. } | Found::Count { .. } => {}
+            Found::Line(line) => {
+                let bytes = line.text.as_slice().len();
+                self.meter.show(bytes).map_err(Stopped::Budget)?;
+                self.outlet.count_content(bytes);
+            }
+        }
+        Ok(self.add(found)?)
+    }
+
+    fn add(&mut self, found: Found) -> Result<(), Gone> {
         self.bytes += match &found {
             Found::File { path } | Found::Count { path, .. } => path.as_bytes().len() + 32,
-            Found::Line(line) => {
-                self.outlet.count_content(line.text.as_slice().len());
-                line.text.as_slice().len() + 48
-            }
+            Found::Line(line) => line.text.as_slice().len() + 48,
         };
         self.waiting.push(found);
         if self.bytes >= STREAM_FRAME_BYTES {
@@ -185,8 +222,8 @@ impl FileSink<'_, '_, '_> {
         });
         match self.collector.push(found) {
             Ok(()) => Go::On,
-            Err(gone) => {
-                self.collector.gone = Some(gone);
+            Err(stopped) => {
+                self.collector.stopped = Some(stopped);
                 Go::Stop
             }
         }
@@ -201,8 +238,8 @@ impl FileSink<'_, '_, '_> {
             path: self.taken.path.clone(),
         }) {
             Ok(()) => Go::On,
-            Err(gone) => {
-                self.collector.gone = Some(gone);
+            Err(stopped) => {
+                self.collector.stopped = Some(stopped);
                 Go::Stop
             }
         }
