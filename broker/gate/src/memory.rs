@@ -28,11 +28,16 @@ pub(crate) enum Keeping {
     Shown,
     /// It may not.
     Nothing,
+    /// It is one operation that somebody decides about, who is shown what is lost.
+    Decided,
 }
 
 /// The memory of one session, shared by its threads. The lock is never held across a system call.
 #[derive(Debug)]
-pub(crate) struct Memory(Option<Mutex<Kept>>);
+pub(crate) struct Memory {
+    kept: Option<Mutex<Kept>>,
+    keeping: Keeping,
+}
 
 /// A part of a file that was sent.
 #[derive(Debug, Clone)]
@@ -74,15 +79,21 @@ pub(crate) enum Seen {
 
 impl Memory {
     pub(crate) fn new(keeping: Keeping) -> Self {
-        Self(match keeping {
+        let kept = match keeping {
             Keeping::Shown => Some(Mutex::default()),
-            Keeping::Nothing => None,
-        })
+            Keeping::Nothing | Keeping::Decided => None,
+        };
+        Self { kept, keeping }
     }
 
     /// Whether reads are kept, so that their digests are worth their price.
     pub(crate) const fn keeps(&self) -> bool {
-        self.0.is_some()
+        self.kept.is_some()
+    }
+
+    /// Whether somebody is shown what is lost and decides, so that the worker need not have seen it.
+    pub(crate) fn is_decided(&self) -> bool {
+        self.keeping == Keeping::Decided
     }
 
     /// A part of the file of this name is about to be sent, its last bytes included.
@@ -112,7 +123,7 @@ impl Memory {
 
     fn with<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> Option<T> {
         // A thread that died with the lock leaves a session that knows nothing.
-        let mut kept = self.0.as_ref()?.lock().ok()?;
+        let mut kept = self.kept.as_ref()?.lock().ok()?;
         Some(work(&mut kept))
     }
 }

@@ -1,13 +1,14 @@
 //! encode: where the answer to one request goes.
 
 use crate::counters::Counters;
-use crate::ledger::fitting;
+use crate::ledger::{Ledger, fitting};
 use crate::refused::Refused;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Changed, Conflicted, More, Planned, Reply};
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use std::collections::HashMap;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -15,8 +16,61 @@ use std::sync::{Arc, Mutex};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gone;
 
-/// The streaming requests of a session that are not answered to the end, with what cancels each.
-pub(crate) type Running = Arc<Mutex<HashMap<RequestId, Arc<AtomicBool>>>>;
+/// The streaming requests of a session that are not answered to the end.
+pub(crate) type Running = Arc<Mutex<Streaming>>;
+
+/// See [`Running`].
+#[derive(Debug, Default)]
+pub(crate) struct Streaming {
+    /// Those that are answered here, with what cancels each.
+    here: HashMap<RequestId, Arc<AtomicBool>>,
+    /// Those whose thread waits for what is answered elsewhere: their numbers may be used again
+    /// before it knows.
+    elsewhere: usize,
+}
+
+impl Streaming {
+    /// Threads that are busy with one.
+    pub(crate) fn count(&self) -> usize {
+        self.here.len() + self.elsewhere
+    }
+
+    /// Whether a number is in use.
+    pub(crate) fn has(&self, id: RequestId) -> bool {
+        self.here.contains_key(&id)
+    }
+
+    pub(crate) fn add(&mut self, id: RequestId, cancel: Arc<AtomicBool>) {
+        self.here.insert(id, cancel);
+    }
+
+    /// What cancels one.
+    pub(crate) fn of(&self, id: RequestId) -> Option<&AtomicBool> {
+        self.here.get(&id).map(Arc::as_ref)
+    }
+
+    /// What cancels each.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &AtomicBool> {
+        self.here.values().map(Arc::as_ref)
+    }
+
+    /// Takes one out, if it is this very request.
+    fn take(&mut self, id: RequestId, cancel: &Arc<AtomicBool>) -> Taken {
+        if self.here.get(&id).is_some_and(|flag| Arc::ptr_eq(flag, cancel)) {
+            self.here.remove(&id);
+            Taken::Yes
+        } else {
+            Taken::No
+        }
+    }
+}
+
+/// Whether a request was among those that stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Yes,
+    No,
+}
 
 /// Answers one request. Several may be open at once; the kernel keeps their packets apart.
 #[derive(Debug)]
@@ -53,6 +107,35 @@ impl Outlet {
     /// The same outlet for another request; keeps its memory.
     pub(crate) fn turn_to(&mut self, id: RequestId) {
         self.id = id;
+    }
+
+    /// The request that is answered.
+    pub(crate) const fn id(&self) -> RequestId {
+        self.id
+    }
+
+    /// Has its request answered by somebody who gets the session's socket, and waits for that. The
+    /// worker may use the request's number again as soon as it has the answer, so it is free from
+    /// here on.
+    pub(crate) fn elsewhere<T>(&self, wait: impl FnOnce(&Ledger, BorrowedFd<'_>) -> T) -> T {
+        let lent = self.with_running(|running| match running.take(self.id, &self.cancelled) {
+            Taken::Yes => {
+                running.elsewhere += 1;
+                Taken::Yes
+            }
+            Taken::No => Taken::No,
+        });
+        let waited = wait(self.counters.ledger(), self.endpoint.as_fd());
+        match lent {
+            Some(Taken::Yes) => drop(self.with_running(|running| running.elsewhere -= 1)),
+            Some(Taken::No) | None => {}
+        }
+        waited
+    }
+
+    fn with_running<T>(&self, work: impl FnOnce(&mut Streaming) -> T) -> Option<T> {
+        let mut running = self.running.as_ref()?.lock().ok()?;
+        Some(work(&mut running))
     }
 
     /// Sends one reply whole.
@@ -172,16 +255,7 @@ impl Outlet {
     /// Frees the request's id before its last frame is sent, because the worker may use the id
     /// again as soon as it has read that.
     fn release(&self) {
-        if let Some(running) = &self.running
-            && let Ok(mut running) = running.lock()
-        {
-            let own = running
-                .get(&self.id)
-                .is_some_and(|flag| Arc::ptr_eq(flag, &self.cancelled));
-            if own {
-                running.remove(&self.id);
-            }
-        }
+        self.with_running(|running| running.take(self.id, &self.cancelled));
     }
 
     /// Room for file content, kept between requests so that it is allocated once. Give it back

@@ -74,20 +74,20 @@ impl Streams {
         let Ok(mut running) = self.running.lock() else {
             return Err(Refusal::new(Code::Exhausted));
         };
-        if running.contains_key(&id) {
+        if running.has(id) {
             let refusal = Refusal::new(Code::Malformed).noting("this request id is in use");
             return Err(refusal);
         }
-        if running.len() >= self.limit {
+        if running.count() >= self.limit {
             return Err(Refusal::new(Code::TooManyInFlight));
         }
-        if running.len() >= self.threads {
+        if running.count() >= self.threads {
             if self.spawn().is_err() {
                 return Err(Refusal::new(Code::Exhausted));
             }
             self.threads += 1;
         }
-        running.insert(id, outlet.cancel_handle());
+        running.add(id, outlet.cancel_handle());
         drop(running);
         self.jobs
             .send(Job { work, outlet })
@@ -97,7 +97,7 @@ impl Streams {
     /// Stops a streaming request, if it still runs.
     pub(crate) fn cancel(&self, id: RequestId) {
         if let Ok(running) = self.running.lock()
-            && let Some(flag) = running.get(&id)
+            && let Some(flag) = running.of(id)
         {
             flag.store(true, Ordering::Relaxed);
         }
@@ -106,7 +106,7 @@ impl Streams {
     /// Stops all of them.
     pub(crate) fn cancel_all(&self) {
         if let Ok(running) = self.running.lock() {
-            for flag in running.values() {
+            for flag in running.all() {
                 flag.store(true, Ordering::Relaxed);
             }
         }

@@ -1,14 +1,13 @@
 //! New content: written into a file without a name, in the directory where it is to have one.
 
 use super::SharedDirectory;
-use super::act::Within;
 use crate::resolve::Held;
 use crate::sys::directory::{self, Fetch};
 use crate::sys::open::Purpose;
 use crate::sys::{change, file, meta, open};
 use portcullis_protocol::limits::SCAN_BYTES_MAX;
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::view::{Digest, Kind, PathState, Present};
+use portcullis_protocol::view::{Digest, Kind, Observation, PathState, Present};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::ops::ControlFlow;
@@ -30,11 +29,20 @@ pub(crate) struct Content {
 pub(crate) enum Staged {
     /// In a file that waits for its name.
     File(Rc<OwnedFd>),
-    /// In memory, because its directory is still to be made.
+    /// In memory: its directory is still to be made, or this gate may write nothing.
     Later(Later),
 }
 
-/// Content whose directory is still to be made.
+/// Where it may wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Room<'d> {
+    /// In a file of this directory.
+    Beside(&'d SharedDirectory),
+    /// In memory.
+    Memory,
+}
+
+/// Content that waits in memory.
 #[derive(Debug)]
 pub(crate) struct Later {
     pub(crate) source: Source,
@@ -235,7 +243,7 @@ fn read_all(file: BorrowedFd<'_>, size: u64, max: u64) -> Result<Option<Vec<u8>>
 /// What it was staged in stays as it is: it may be an upload, whose plan may be made again.
 pub(crate) fn again(
     content: &Content,
-    within: &Within,
+    room: Room<'_>,
     (mode, like): (Option<u16>, Option<&Rc<Held>>),
 ) -> Result<Content, Unstaged> {
     let source = match &content.staged {
@@ -243,8 +251,8 @@ pub(crate) fn again(
         Staged::Later(later) => later.source.clone(),
     };
     let digest = content.present.digest.unwrap_or(Digest([0; 32]));
-    match within {
-        Within::Held(directory) => {
+    match room {
+        Room::Beside(directory) => {
             let like = like.map(Rc::as_ref);
             let (file, present) = match &source {
                 Source::Bytes(bytes) => stage(directory, bytes, mode, like)?,
@@ -255,11 +263,11 @@ pub(crate) fn again(
                 present,
             })
         }
-        Within::Made(_) => Ok(later(source, content.present.size, digest, (mode, like))),
+        Room::Memory => Ok(later(source, content.present.size, digest, (mode, like))),
     }
 }
 
-/// Content for a directory that is still to be made.
+/// Content that waits in memory.
 pub(crate) fn later(
     source: Source,
     size: u64,
@@ -285,17 +293,28 @@ pub(crate) fn later(
 
 /// What is at a name, with the digest of its content where it has one and it can be read.
 pub(crate) fn look(held: &Held) -> Result<PathState, Errno> {
-    let digest = match held.observation.kind {
-        Kind::File => digest_of(held)?,
-        Kind::Link => Some(digest(&open::link_text(held.fd())?)),
+    look_at(held.fd(), &held.observation)
+}
+
+/// The same of an open object.
+pub(crate) fn look_at(
+    object: BorrowedFd<'_>,
+    observation: &Observation,
+) -> Result<PathState, Errno> {
+    let digest = match observation.kind {
+        Kind::File => digest_of(object, observation.stamp.size)?,
+        Kind::Link => Some(digest(&open::link_text(object)?)),
         Kind::Directory | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => None,
     };
-    Ok(present(held, digest))
+    Ok(state(observation, digest))
 }
 
 /// The state of a held object whose digest is known.
 pub(crate) fn present(held: &Held, digest: Option<Digest>) -> PathState {
-    let observation = &held.observation;
+    state(&held.observation, digest)
+}
+
+fn state(observation: &Observation, digest: Option<Digest>) -> PathState {
     PathState::Present(Present {
         kind: observation.kind,
         mode: observation.mode,
@@ -311,16 +330,15 @@ pub(crate) fn present(held: &Held, digest: Option<Digest>) -> PathState {
 }
 
 /// The digest of a file's content; none when it is too large, or held without a right to read.
-fn digest_of(held: &Held) -> Result<Option<Digest>, Errno> {
-    if held.observation.stamp.size > SCAN_BYTES_MAX {
+fn digest_of(object: BorrowedFd<'_>, size: u64) -> Result<Option<Digest>, Errno> {
+    if size > SCAN_BYTES_MAX {
         return Ok(None);
     }
     let mut hasher = blake3::Hasher::new();
-    let mut room =
-        vec![0; PIECE.min(usize::try_from(held.observation.stamp.size).unwrap_or(PIECE) + 1)];
+    let mut room = vec![0; PIECE.min(usize::try_from(size).unwrap_or(PIECE) + 1)];
     let mut at = 0;
     loop {
-        let n = match file::read_at(held.fd(), &mut room, at) {
+        let n = match file::read_at(object, &mut room, at) {
             Ok(n) => n,
             // Open as a mere path.
             Err(Errno::BADF) => return Ok(None),

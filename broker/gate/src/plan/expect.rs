@@ -68,6 +68,9 @@ pub(super) fn check(
 
 /// Whether the session knows what is there.
 fn seen(memory: &Memory, asked: Asked<'_>, need: Need, there: There<'_>) -> Result<(), Refusal> {
+    if memory.is_decided() {
+        return Ok(());
+    }
     let known = memory.versions(there.name, &there.stamp);
     let now = |version: &&Version| version.is(&there.stamp, there.digest);
     let refuse = |code| asked.refuse(code).finding(there.stamp);

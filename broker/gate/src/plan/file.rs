@@ -2,13 +2,14 @@
 
 use super::act::{Which, Within};
 use super::check::{check_mode, check_replaceable};
-use super::content::{self, Content, Source, Staged};
+use super::content::{self, Content, Room, Source, Staged};
 use super::expect::Need;
 use super::matching::{self, Edits};
 use super::overlay::{Basis, Thing};
 use super::region::Focus;
 use super::target::{Asked, Planner, missing};
 use crate::resolve::{Held, Missing};
+use crate::standing::Staging;
 use crate::uploads::Dresses;
 use portcullis_protocol::anchor::Labels;
 use portcullis_protocol::limits::EDIT_BYTES_MAX;
@@ -73,6 +74,14 @@ impl<'a> Planner<'a> {
             .ok_or_else(|| asked.refuse(Code::NotFound))
     }
 
+    /// Where new content of a name waits.
+    pub(super) fn room<'w>(&self, within: &'w Within) -> Room<'w> {
+        match (within, self.session.standing.staging()) {
+            (Within::Held(directory), Staging::Beside) => Room::Beside(directory),
+            (Within::Held(_) | Within::Made(_), Staging::Beside | Staging::Memory) => Room::Memory,
+        }
+    }
+
     /// The new content of a write, staged.
     fn staged(
         &mut self,
@@ -86,7 +95,7 @@ impl<'a> Planner<'a> {
                 let bytes = span
                     .of(self.content)
                     .ok_or_else(|| asked.refuse(Code::OutOfRange).noting("no such content"))?;
-                staged_bytes(asked, within, bytes, looks)
+                staged_bytes(asked, self.room(within), bytes, looks)
             }
             session::Source::Upload(id) => self.uploaded(asked, id, within, looks),
         }
@@ -114,16 +123,16 @@ impl<'a> Planner<'a> {
             (Some(_), _) | (_, Some(_)) => Dresses::Yes,
         };
         let plain = like.map(Rc::as_ref);
-        let staged = match within {
-            Within::Held(directory) if directory.id == upload.directory && upload.take(dresses) => {
+        let staged = match self.room(within) {
+            Room::Beside(directory) if directory.id == upload.directory && upload.take(dresses) => {
                 content::dress(upload.file(), mode, plain, digest)
                     .map(|present| (upload.share(), present))
             }
             // It was begun where the file is not to be, or has got what this one must not have.
-            Within::Held(directory) => {
+            Room::Beside(directory) => {
                 content::copied(directory, upload.file(), digest, (mode, plain))
             }
-            Within::Made(_) => {
+            Room::Memory => {
                 let source = Source::File(upload.share());
                 return Ok(content::later(source, upload.bytes(), digest, (mode, like)));
             }
@@ -179,7 +188,7 @@ impl<'a> Planner<'a> {
         let (mode, like) = (order.mode.or(self.overlay.mode(n)), self.overlay.like(n));
         let held = like.and_then(|like| self.overlay.held(like)).map(Rc::clone);
         let within = self.within(asked, n)?;
-        let content = staged_bytes(asked, &within, &new, (mode, held.as_ref()))?;
+        let content = staged_bytes(asked, self.room(&within), &new, (mode, held.as_ref()))?;
         let file = Thing::File {
             content,
             basis: match self.overlay.now(n) {
@@ -263,18 +272,18 @@ impl<'a> Planner<'a> {
 /// New content that came behind the request or was worked out, staged.
 fn staged_bytes(
     asked: Asked<'_>,
-    within: &Within,
+    room: Room<'_>,
     bytes: &[u8],
     (mode, like): Looks<'_>,
 ) -> Result<Content, Refusal> {
-    match within {
-        Within::Held(directory) => content::stage(directory, bytes, mode, like.map(Rc::as_ref))
+    match room {
+        Room::Beside(directory) => content::stage(directory, bytes, mode, like.map(Rc::as_ref))
             .map(|(file, present)| Content {
                 staged: Staged::File(file),
                 present,
             })
             .map_err(|why| asked.unstaged(why)),
-        Within::Made(_) => Ok(content::later(
+        Room::Memory => Ok(content::later(
             Source::Bytes(bytes.into()),
             u64::try_from(bytes.len()).unwrap_or(u64::MAX),
             content::digest(bytes),

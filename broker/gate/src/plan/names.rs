@@ -188,7 +188,8 @@ impl<'a> Planner<'a> {
             content
         } else {
             let held = like.and_then(|like| self.overlay.held(like));
-            content::again(&content, &there, (mode, held)).map_err(|why| towards.unstaged(why))?
+            content::again(&content, self.room(&there), (mode, held))
+                .map_err(|why| towards.unstaged(why))?
         };
         Ok(Thing::File {
             content,
@@ -302,7 +303,7 @@ impl<'a> Planner<'a> {
             }) => {
                 let held = like.and_then(|like| self.overlay.held(like));
                 let within = self.within(asked, n)?;
-                let again = content::again(content, &within, (mode, held));
+                let again = content::again(content, self.room(&within), (mode, held));
                 Thing::File {
                     content: again.map_err(|why| asked.unstaged(why))?,
                     basis: *basis,
