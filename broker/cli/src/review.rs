@@ -5,9 +5,8 @@ mod terminal;
 
 use crate::args::{Asking, DecideArguments, Form, PassphraseAction, ReviewAction, ReviewArguments};
 use crate::say;
-use portcullis_client::control::Proposal;
 use portcullis_client::place::{PlaceError, state_directory};
-use portcullis_client::{AttachOrStartError, Control, Error, ErrorCode, json};
+use portcullis_client::{AttachOrStartError, Control, Error, Proposal, json};
 use portcullis_protocol::approval::{ProposalId, ProposalState};
 use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::control::{Decided, Decision, Proof, ProposalSummary, Whose};
@@ -44,13 +43,13 @@ pub(crate) enum ReviewError {
 
 impl ReviewError {
     fn exit_code(&self) -> u8 {
-        let refused = |code: &ErrorCode| match code {
-            ErrorCode::Refused(Code::Decided) => 75,
-            ErrorCode::Refused(Code::NotDecider) => 77,
-            _ => 1,
+        let refused = |error: &Error| match error.refusal().map(|refusal| refusal.code) {
+            Some(Code::Decided) => 75,
+            Some(Code::NotDecider) => 77,
+            Some(_) | None => 1,
         };
         match self {
-            Self::Asked(error) => refused(error.code()),
+            Self::Asked(error) => refused(error),
             Self::Another(_) => 75,
             Self::NoBroker
             | Self::Attach(_)
@@ -178,11 +177,10 @@ fn decide(
 
 /// Whether a decision lacks nothing but the passphrase.
 fn wants_passphrase(error: &Error) -> bool {
-    matches!(error.code(), ErrorCode::Refused(Code::NotDecider))
-        && error
-            .refusal()
-            .and_then(|refusal| refusal.note.as_ref())
-            .is_some_and(|note| note.as_str().contains("passphrase"))
+    error.refusal().is_some_and(|refusal| {
+        let note = refusal.note.as_ref();
+        refusal.code == Code::NotDecider && note.is_some_and(|n| n.as_str().contains("passphrase"))
+    })
 }
 
 fn confirm(proposal: &Proposal, decision: Decision) -> Result<(), ReviewError> {

@@ -6,7 +6,7 @@ use crate::changes::{hex, state};
 use crate::diff::tame;
 use crate::time::Time;
 use crate::words::counted;
-use portcullis_client::control::Proposal;
+use portcullis_client::Proposal;
 use portcullis_protocol::approval::{Lost, ProposalId};
 use portcullis_protocol::control::{ProposalRecord, ProposalSummary};
 use portcullis_protocol::path::{RelPath, escape};
