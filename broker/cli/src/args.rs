@@ -1,5 +1,6 @@
 //! The command line. Its help teaches by example.
 
+mod policy;
 mod records;
 mod review;
 
@@ -7,6 +8,7 @@ pub(crate) use records::{
     Action, DiffArguments, LogArguments, RunChoice, ServeArguments, StatusArguments, Ties, Where,
 };
 
+pub(crate) use policy::{PolicyAction, PolicyArguments};
 pub(crate) use review::{Asking, DecideArguments, PassphraseAction, ReviewAction, ReviewArguments};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -37,6 +39,8 @@ Examples:
   portcullis run --workspace . --deny 'secrets/**' --hide '*.pem' --json -- ./agent
   portcullis run --workspace . --runtime ~/.local/share/uv --env MODEL -- ./agent
   portcullis run --read . -- ./agent           (nothing can be changed)
+  portcullis run --workspace . --ask 'deploy/**' -- ./agent
+  portcullis run --policy agent.toml -- ./agent
 
 What a --workspace holds may be read and changed, what a --read holds only be read. Every change is
 recorded before it is made; `portcullis log` and `portcullis diff` show them.
@@ -99,6 +103,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Say whether a worker may do something, and which rule decides
     Why(WhyArguments),
+    /// Check, show and test policy files, or suggest one
+    Policy(PolicyArguments),
     /// Show what workers ask for, and approve or refuse it
     Review(ReviewArguments),
     /// Show what runs changed, check the records, or write them out
@@ -131,6 +137,12 @@ pub(crate) struct Reach {
     /// Make what matches absent: not found, not listed, not counted
     #[arg(long, value_name = "GLOB")]
     pub(crate) hide: Vec<OsString>,
+    /// Let what matches be changed only with an approval for each change: see `portcullis review`
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) ask: Vec<OsString>,
+    /// Take roots, grants and rules from a policy file; --deny, --hide and --ask come to its rules
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["workspace", "read", "except"])]
+    pub(crate) policy: Option<PathBuf>,
     /// Take a built-in denial away, by its name, as refusals spell it
     #[arg(long, value_name = "RULE")]
     pub(crate) except: Vec<String>,

@@ -8,6 +8,7 @@ mod diff;
 mod doctor;
 mod limits;
 mod log;
+mod policy;
 mod reach;
 mod records;
 mod review;
@@ -47,6 +48,7 @@ pub fn main() -> ExitCode {
         Command::Why(arguments) => why::why(&arguments),
         Command::Log(arguments) => log::log(&arguments),
         Command::Diff(arguments) => diff::diff(&arguments),
+        Command::Policy(arguments) => policy::policy(&arguments),
         Command::Review(arguments) => review::review(&arguments),
         Command::Status(arguments) => status::status(&arguments),
         Command::Serve(arguments) => serve::serve(&arguments),

@@ -3,17 +3,21 @@
 
 use crate::args::Reach;
 use crate::broker::{Broker, BrokerError};
-use portcullis_client::{AttachOrStartError, Error, MintOrder, Pattern, Session};
-use portcullis_protocol::authority::{RootId, Scope};
-use portcullis_protocol::control::{Merged, Minted, Sealed};
+use crate::policy::{Policy, PolicyError, PolicyTarget};
+use portcullis_client::{AttachOrStartError, Error, MintOrder, Only, Pattern, Session};
+use portcullis_protocol::authority::{Budgets, Effect, RootId, Scope};
+use portcullis_protocol::control::{Deciding, Merged, Minted, Sealed};
 use portcullis_protocol::limits::{LABEL_BYTES_MAX, REASON_BYTES_MAX};
 use portcullis_protocol::path::{Label, RelPath, escape};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::verb::VerbSet;
+use crate::time::Time;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
@@ -21,9 +25,23 @@ pub(crate) enum ReachError {
     /// No directory was named.
     #[error(
         "nothing was changed: a worker reaches nothing that is not named: add --workspace DIR (what the \
-         work is about) or --read DIR, for example `--workspace .`"
+         work is about), --read DIR or --policy FILE, for example `--workspace .`"
     )]
     NoRoot,
+    /// The policy is none.
+    #[error("nothing was changed: {0}")]
+    Policy(#[from] PolicyError),
+    /// An object that a rule is about cannot be found.
+    #[error("nothing was changed: rule `{rule}`: {object}: {source}")]
+    Object {
+        /// The rule.
+        rule: String,
+        /// The object.
+        object: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
     /// There is no broker.
     #[error("nothing was changed: {0}")]
     Broker(BrokerError),
@@ -33,7 +51,7 @@ pub(crate) enum ReachError {
     /// A pattern cannot be used, or cannot be shown, so that no rule can be named after it.
     #[error("nothing was changed: {option} `{pattern}`: {why}")]
     Pattern {
-        /// `--deny` or `--hide`.
+        /// `--deny`, `--hide`, `--ask`, or `rule` of a policy.
         option: &'static str,
         /// The pattern.
         pattern: String,
@@ -78,20 +96,35 @@ impl SealedRoot {
     }
 }
 
-/// Roots and rules, to mint sessions from.
+/// Roots, grants and rules, to mint sessions from.
 #[derive(Debug)]
 pub(crate) struct Ground {
     pub(crate) roots: Vec<SealedRoot>,
-    denies: Vec<Rule>,
-    hides: Vec<Rule>,
+    grants: Vec<Granted>,
+    asks: Vec<Granted>,
+    rules: Vec<Rule>,
     excepts: Vec<String>,
+    budgets: Budgets,
+    lasts: Option<Duration>,
+    deciding: Deciding,
+}
+
+/// A grant or an ask on one of the roots.
+#[derive(Debug)]
+struct Granted {
+    root: usize,
+    prefix: RelPath,
+    only: Only,
 }
 
 #[derive(Debug)]
 struct Rule {
     option: &'static str,
     name: String,
-    pattern: Vec<u8>,
+    reason: String,
+    effect: Effect,
+    verbs: VerbSet,
+    target: PolicyTarget,
 }
 
 /// The reason of rules that have no other.
@@ -108,7 +141,7 @@ pub(crate) enum Hiding {
 
 /// Refuses a command line that names no root.
 pub(crate) fn require_roots(reach: &Reach) -> Result<(), ReachError> {
-    if reach.workspace.is_empty() && reach.read.is_empty() {
+    if reach.workspace.is_empty() && reach.read.is_empty() && reach.policy.is_none() {
         return Err(ReachError::NoRoot);
     }
     Ok(())
@@ -117,8 +150,18 @@ pub(crate) fn require_roots(reach: &Reach) -> Result<(), ReachError> {
 impl Ground {
     /// Seals every directory.
     pub(crate) fn seal(broker: &mut Broker, reach: &Reach) -> Result<Self, ReachError> {
-        let denies = rules("--deny", &reach.deny)?;
-        let hides = rules("--hide", &reach.hide)?;
+        let mut rules = rules("--deny", Effect::Deny, &reach.deny)?;
+        rules.extend(self::rules("--hide", Effect::Hide, &reach.hide)?);
+        rules.extend(self::rules("--ask", Effect::Ask, &reach.ask)?);
+        let mut ground = match &reach.policy {
+            Some(path) => Self::of_policy(broker, Policy::read(path)?)?,
+            None => Self::of_options(broker, reach)?,
+        };
+        ground.rules.extend(rules);
+        Ok(ground)
+    }
+
+    fn of_options(broker: &mut Broker, reach: &Reach) -> Result<Self, ReachError> {
         let mut taken = BTreeSet::new();
         let mut roots: Vec<SealedRoot> = Vec::new();
         let workspaces = reach.workspace.iter();
@@ -140,11 +183,65 @@ impl Ground {
                 sealed,
             });
         }
+        let grants = roots.iter().enumerate().map(|(root, sealed)| Granted {
+            root,
+            prefix: RelPath::root(),
+            only: Only::verbs(sealed.verbs),
+        });
         Ok(Self {
-            roots,
-            denies,
-            hides,
+            grants: grants.collect(),
+            asks: Vec::new(),
+            rules: Vec::new(),
             excepts: reach.except.clone(),
+            budgets: Budgets::UNLIMITED,
+            lasts: None,
+            deciding: Deciding::Anyone,
+            roots,
+        })
+    }
+
+    /// Seals what a policy names.
+    pub(crate) fn of_policy(broker: &mut Broker, policy: Policy) -> Result<Self, ReachError> {
+        let mut roots = Vec::new();
+        for (n, root) in policy.roots.iter().enumerate() {
+            let label = root.label.clone();
+            let sealed = broker
+                .control
+                .seal_path(&root.path, label.clone(), root.scope)?;
+            let here = policy.grants.iter().filter(|grant| grant.root == n);
+            let verbs: Vec<_> = here.flat_map(|grant| grant.words.verbs.iter()).collect();
+            roots.push(SealedRoot {
+                given: root.path.clone(),
+                label,
+                verbs: VerbSet::of(&verbs),
+                sealed,
+            });
+        }
+        let granted = |all: Vec<crate::policy::PolicyGrant>| {
+            let granted = all.into_iter().map(|grant| Granted {
+                root: grant.root,
+                prefix: grant.prefix,
+                only: grant.only,
+            });
+            granted.collect()
+        };
+        let rules = policy.rules.into_iter().map(|rule| Rule {
+            option: "rule",
+            name: rule.name,
+            reason: rule.reason,
+            effect: rule.effect,
+            verbs: rule.verbs,
+            target: rule.target,
+        });
+        Ok(Self {
+            rules: rules.collect(),
+            grants: granted(policy.grants),
+            asks: granted(policy.asks),
+            excepts: policy.excepts,
+            budgets: policy.budgets,
+            lasts: policy.expires,
+            deciding: policy.deciding,
+            roots,
         })
     }
 
@@ -155,7 +252,7 @@ impl Ground {
         request: &str,
         hiding: Hiding,
     ) -> Result<(Minted, Session), ReachError> {
-        match broker.control.mint(&self.order(request, hiding)) {
+        match broker.control.mint(&self.order(request, hiding)?) {
             Ok(minted) => Ok(minted),
             Err(error) if is_bad_pattern(&error) => Err(self.blamed(broker, request, error)),
             Err(error) => Err(error.into()),
@@ -165,14 +262,19 @@ impl Ground {
     /// A refused pattern, with the option it was given to. The refusal does not say that, so each
     /// rule is tried alone.
     fn blamed(&self, broker: &mut Broker, request: &str, error: Error) -> ReachError {
-        for rule in self.denies.iter().chain(&self.hides) {
-            let order = self.with_denial(self.bare(request), rule);
+        for rule in &self.rules {
+            let PolicyTarget::Pattern { pattern, .. } = &rule.target else {
+                continue;
+            };
+            let Ok(order) = self.with_rule(self.bare(request), rule, Effect::Deny) else {
+                continue;
+            };
             match broker.control.mint(&order) {
                 Err(alone) if is_bad_pattern(&alone) => {
                     let note = alone.refusal().and_then(|refusal| refusal.note.as_ref());
                     return ReachError::Pattern {
                         option: rule.option,
-                        pattern: escape(&rule.pattern),
+                        pattern: escape(pattern),
                         why: note.map_or_else(|| alone.to_string(), ToString::to_string),
                     };
                 }
@@ -182,38 +284,79 @@ impl Ground {
         error.into()
     }
 
-    fn order(&self, request: &str, hiding: Hiding) -> MintOrder {
-        let mut order = self.bare(request);
-        for rule in &self.denies {
-            order = self.with_denial(order, rule);
-        }
-        for rule in &self.hides {
-            order = match hiding {
-                Hiding::Hidden => order.hide(&rule.name, REASON, rule.pattern(self.first())),
-                Hiding::Shown => self.with_denial(order, rule),
+    fn order(&self, request: &str, hiding: Hiding) -> Result<MintOrder, ReachError> {
+        let order = self.bare(request);
+        self.rules.iter().try_fold(order, |order, rule| {
+            let effect = match (rule.effect, hiding) {
+                (Effect::Hide, Hiding::Shown) => Effect::Deny,
+                (effect, Hiding::Hidden | Hiding::Shown) => effect,
             };
+            self.with_rule(order, rule, effect)
+        })
+    }
+
+    fn with_rule(
+        &self,
+        order: MintOrder,
+        rule: &Rule,
+        effect: Effect,
+    ) -> Result<MintOrder, ReachError> {
+        let (name, reason) = (rule.name.as_str(), rule.reason.as_str());
+        // What hides does so for every verb, however it shows itself.
+        let verbs = match rule.effect {
+            Effect::Hide => VerbSet::ALL,
+            Effect::Deny | Effect::Ask => rule.verbs,
+        };
+        Ok(match &rule.target {
+            PolicyTarget::Pattern { root, pattern } => {
+                let pattern = self.pattern(*root, pattern);
+                match effect {
+                    Effect::Deny => order.deny(name, reason, verbs, pattern),
+                    Effect::Hide => order.hide(name, reason, pattern),
+                    Effect::Ask => order.ask_pattern(name, reason, verbs, pattern),
+                }
+            }
+            PolicyTarget::Object(path) => {
+                let object = self::object(rule, path)?;
+                match effect {
+                    Effect::Deny => order.deny_object(name, reason, verbs, object),
+                    Effect::Hide => order.hide_object(name, reason, object),
+                    Effect::Ask => order.ask_object(name, reason, verbs, object),
+                }
+            }
+        })
+    }
+
+    /// A pattern with a slash begins at its root.
+    fn pattern(&self, root: usize, pattern: &[u8]) -> Pattern {
+        match self.roots.get(root) {
+            Some(root) if pattern.contains(&b'/') => Pattern::below(root.sealed.root, pattern),
+            Some(_) | None => Pattern::anywhere(pattern),
         }
-        order
     }
 
-    fn with_denial(&self, order: MintOrder, rule: &Rule) -> MintOrder {
-        let pattern = rule.pattern(self.first());
-        order.deny(&rule.name, REASON, VerbSet::ALL, pattern)
-    }
-
-    /// The root that patterns with a slash begin at.
-    fn first(&self) -> Option<RootId> {
-        self.roots.first().map(|root| root.sealed.root)
-    }
-
-    /// An order without the rules of the command line.
+    /// An order without the rules of the command line or of the policy.
     fn bare(&self, request: &str) -> MintOrder {
         let owner = format!("uid {}", rustix::process::getuid().as_raw());
         let mut order = MintOrder::new(owner).request(request);
         for root in &self.roots {
-            let id = root.sealed.root;
-            order = order.root(id, Some(root.label.clone()));
-            order = order.grant(id, RelPath::root(), root.verbs);
+            order = order.root(root.sealed.root, Some(root.label.clone()));
+        }
+        let id = |granted: &Granted| self.roots.get(granted.root).map(|root| root.sealed.root);
+        for granted in &self.grants {
+            if let Some(id) = id(granted) {
+                order = order.grant_only(id, granted.prefix.clone(), granted.only.clone());
+            }
+        }
+        for asked in &self.asks {
+            if let Some(id) = id(asked) {
+                order = order.ask_only(id, asked.prefix.clone(), asked.only.clone());
+            }
+        }
+        order = order.budgets(self.budgets).deciding(self.deciding);
+        if let Some(lasts) = self.lasts {
+            let lasts = u64::try_from(lasts.as_millis()).unwrap_or(u64::MAX);
+            order = order.expires_ms(Time::now().0.saturating_add(lasts));
         }
         self.excepts
             .iter()
@@ -236,18 +379,8 @@ impl Ground {
 
     /// Whether a rule of this name hides.
     pub(crate) fn hides(&self, name: &str) -> bool {
-        self.hides.iter().any(|rule| rule.name == name)
-    }
-}
-
-impl Rule {
-    fn pattern(&self, first: Option<RootId>) -> Pattern {
-        match first {
-            Some(root) if self.pattern.contains(&b'/') => {
-                Pattern::below(root, self.pattern.as_slice())
-            }
-            Some(_) | None => Pattern::anywhere(self.pattern.as_slice()),
-        }
+        let mut hiding = self.rules.iter().filter(|rule| rule.effect == Effect::Hide);
+        hiding.any(|rule| rule.name == name)
     }
 }
 
@@ -257,31 +390,58 @@ fn is_bad_pattern(error: &Error) -> bool {
         .is_some_and(|refusal| refusal.code == Code::BadPattern)
 }
 
-fn rules(option: &'static str, patterns: &[std::ffi::OsString]) -> Result<Vec<Rule>, ReachError> {
+/// A pattern that can mean something: one that cannot would match nothing, and what it was meant
+/// for would stay open.
+pub(crate) fn pattern_bytes(pattern: &[u8]) -> Result<Vec<u8>, &'static str> {
+    let odd = |name: &[u8]| matches!(name, b"" | b"." | b"..");
+    if pattern.split(|byte| *byte == b'/').any(odd) {
+        return Err(
+            "a pattern is names joined by single slashes, without `.` or `..`; with a slash it \
+             begins at the first root; a directory covers what is below it",
+        );
+    }
+    Ok(pattern.to_vec())
+}
+
+fn object(rule: &Rule, path: &Path) -> Result<OwnedFd, ReachError> {
+    use rustix::fs::{Mode, OFlags};
+    rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| {
+        ReachError::Object {
+            rule: rule.name.clone(),
+            object: escape(path.as_os_str().as_bytes()),
+            source: errno.into(),
+        }
+    })
+}
+
+fn rules(
+    option: &'static str,
+    effect: Effect,
+    patterns: &[std::ffi::OsString],
+) -> Result<Vec<Rule>, ReachError> {
     let rule = |given: &std::ffi::OsString| {
-        let pattern = given.as_bytes().to_vec();
-        let name = format!("{option} {}", escape(&pattern));
+        let shown = escape(given.as_bytes());
+        let name = format!("{option} {shown}");
         let refuse = |why: String| ReachError::Pattern {
             option,
-            pattern: escape(&pattern),
+            pattern: shown.clone(),
             why,
         };
-        let odd = |name: &[u8]| matches!(name, b"" | b"." | b"..");
-        if pattern.split(|byte| *byte == b'/').any(odd) {
-            // It would match nothing, and what it was meant for would stay open.
-            return Err(refuse(
-                "a pattern is names joined by single slashes, without `.` or `..`; with a slash \
-                 it begins at the first root; a directory covers what is below it"
-                    .to_owned(),
-            ));
-        }
+        let pattern = pattern_bytes(given.as_bytes()).map_err(|why| refuse(why.to_owned()))?;
         if name.len() > REASON_BYTES_MAX {
             return Err(refuse(format!("longer than {REASON_BYTES_MAX} bytes")));
         }
         Ok(Rule {
             option,
             name,
-            pattern,
+            reason: REASON.to_owned(),
+            effect,
+            // People who want to be asked want to be asked about changes.
+            verbs: match effect {
+                Effect::Ask => VerbSet::WRITING,
+                Effect::Deny | Effect::Hide => VerbSet::ALL,
+            },
+            target: PolicyTarget::Pattern { root: 0, pattern },
         })
     };
     patterns.iter().map(rule).collect()
@@ -341,12 +501,12 @@ mod tests {
 
     #[test]
     fn rules_are_named_by_their_option() {
-        let rules = rules("--hide", &["a/*.key".into()]).unwrap();
+        let rules = rules("--hide", Effect::Hide, &["a/*.key".into()]).unwrap();
         assert_eq!(rules[0].name, "--hide a/*.key");
-        assert!(super::rules("--hide", &["x".repeat(300).into()]).is_err());
+        assert!(super::rules("--hide", Effect::Hide, &["x".repeat(300).into()]).is_err());
         for useless in ["", "./a", "a/../b", "/a", "a/", "a//b", ".."] {
             assert!(
-                super::rules("--hide", &[useless.into()]).is_err(),
+                super::rules("--hide", Effect::Hide, &[useless.into()]).is_err(),
                 "{useless}"
             );
         }

@@ -3,7 +3,9 @@
 use crate::args::{RunChoice, Where};
 use portcullis_client::place::{PlaceError, state_path};
 use portcullis_client::{AttachOrStartError, Control, Difference, Error};
-use portcullis_protocol::control::{Receipt, RunId, RunRecord, Verified};
+use portcullis_protocol::control::{
+    Receipt, RefusalRecord, RunId, RunRecord, SessionRecord, Verified,
+};
 use portcullis_warden::{Records, StateError};
 use std::path::PathBuf;
 
@@ -112,6 +114,46 @@ impl Book {
             }
             after = last.id.number;
             page.into_iter().for_each(&mut each);
+        }
+    }
+
+    /// The sessions of a run, in order.
+    pub(crate) fn sessions(&mut self, run: RunId) -> Result<Vec<SessionRecord>, BookError> {
+        let mut all: Vec<SessionRecord> = Vec::new();
+        loop {
+            let after = all.last().map_or(0, |last| last.row);
+            let page = match self {
+                Self::Broker(control) => control.sessions(run, after)?,
+                Self::State(records) => records.sessions(run, after)?.sessions.into_vec(),
+                Self::Empty => return Ok(all),
+            };
+            if page.last().is_none_or(|last| last.row <= after) {
+                return Ok(all);
+            }
+            all.extend(page);
+        }
+    }
+
+    /// The refusals of a run that are kept, in order, and how many are not told one by one.
+    pub(crate) fn refusals(&mut self, run: RunId) -> Result<(Vec<RefusalRecord>, u64), BookError> {
+        let mut all: Vec<RefusalRecord> = Vec::new();
+        loop {
+            let after = all.last().map_or(0, |last| last.number);
+            let (page, left_out) = match self {
+                Self::Broker(control) => {
+                    let page = control.refusals(run, after)?;
+                    (page.refusals, page.left_out)
+                }
+                Self::State(records) => {
+                    let page = records.refusals(run, after)?;
+                    (page.refusals.into_vec(), page.left_out)
+                }
+                Self::Empty => return Ok((all, 0)),
+            };
+            if page.last().is_none_or(|last| last.number <= after) {
+                return Ok((all, left_out));
+            }
+            all.extend(page);
         }
     }
 

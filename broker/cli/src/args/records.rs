@@ -207,7 +207,7 @@ impl ServeArguments {
     }
 }
 
-fn run(text: &str) -> Result<RunChoice, String> {
+pub(super) fn run(text: &str) -> Result<RunChoice, String> {
     match text {
         "last" => Ok(RunChoice::Last),
         number => match number.parse() {
