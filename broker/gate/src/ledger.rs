@@ -172,7 +172,10 @@ impl Ledger {
         content: &[u8],
         socket: BorrowedFd<'_>,
     ) -> Result<Proposed, Broken> {
-        match self.ask(&Event::Propose(asked), content, &[socket])?.command {
+        match self
+            .ask(&Event::Propose(asked), content, &[socket])?
+            .command
+        {
             Command::NotBegun(refusal) => Ok(Proposed::Refused(refusal)),
             Command::Answered(_) => Ok(Proposed::Answered),
             Command::Setup(_)

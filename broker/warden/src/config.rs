@@ -1,6 +1,7 @@
 //! What an embedder decides: where the gate's executable and the state are, whom it serves, and
 //! what bounds its sessions.
 
+use crate::decider::Deciders;
 use crate::state::StatePlace;
 use portcullis_protocol::control::{Build, Sharing};
 use portcullis_protocol::limits::{
@@ -41,6 +42,8 @@ pub struct Config {
     pub build: Build,
     /// Whom it serves, for a runtime to know.
     pub sharing: Sharing,
+    /// What is demanded of those who decide about what is asked for.
+    pub deciders: Deciders,
 }
 
 /// How long each part of an effect may take.
@@ -54,6 +57,9 @@ pub struct Deadlines {
     pub finish: Duration,
     /// For an observer to say what is there; then the effect is *uncertain*.
     pub settle: Duration,
+    /// For a gate to work out what an operation is bound to, and for another to begin it once it is
+    /// approved; then there is no proposal, and nothing is done.
+    pub propose: Duration,
     /// For the gates of the warden before to be gone; then the warden does not start.
     pub old_gates: Duration,
 }
@@ -65,6 +71,7 @@ impl Default for Deadlines {
             lock_hold: Duration::from_millis(u64::from(LOCK_HOLD_MS_MAX)),
             finish: Duration::from_secs(5),
             settle: Duration::from_secs(10),
+            propose: Duration::from_secs(30),
             old_gates: Duration::from_secs(10),
         }
     }
@@ -80,6 +87,7 @@ impl Default for Config {
             deadlines: Deadlines::default(),
             build: own_build(),
             sharing: Sharing::Embedded,
+            deciders: Deciders::default(),
         }
     }
 }

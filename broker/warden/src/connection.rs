@@ -1,11 +1,13 @@
 //! One control peer: its roots, its sessions, and the answers to its orders.
 
 mod records;
+mod review;
 
 use crate::gate;
 use crate::kept::Kept;
 use crate::lookup::{Lookups, Question};
 use crate::mint::{self, MintError, Roots};
+use crate::proposals::{ConnectionId, Reviewing, Role};
 use crate::root::SealedRoot;
 use crate::shared::Shared;
 use crate::socket::{ReceiveError, Received, Socket};
@@ -54,15 +56,34 @@ pub(crate) enum Report {
     },
 }
 
+/// As what a peer is served.
+pub(crate) enum As {
+    /// A process of the broker's own user.
+    Runtime,
+    /// Whoever has the connection that this one opened for deciding, which is over with it.
+    Decider {
+        opener: ConnectionId,
+        opened: oneshot::Receiver<Infallible>,
+    },
+    /// A process of another user, who may decide.
+    User(u32),
+}
+
 /// Serves one control socket until it closes, breaks the protocol, does not read, or the warden
 /// stops. Then its roots are forgotten and its gates are killed: each has lost its `stop`.
 /// `alive` is held until all that is done.
 pub(crate) async fn serve(
     shared: Arc<Shared>,
     socket: Socket<ControlSide>,
+    whom: As,
     mut stopped: watch::Receiver<()>,
     alive: mpsc::Sender<Infallible>,
 ) {
+    let (role, mut opened) = match whom {
+        As::Runtime => (Role::Runtime(shared.next_connection()), None),
+        As::Decider { opener, opened } => (Role::Decider(opener), Some(opened)),
+        As::User(user) => (Role::User(user), None),
+    };
     let (reports, mut reported) = mpsc::unbounded_channel();
     let (lookups, mut found) = Lookups::new();
     let _counted = shared.connected();
@@ -71,7 +92,10 @@ pub(crate) async fn serve(
         socket,
         reports,
         lookups,
+        role,
+        deciders: Vec::new(),
         run: None,
+        stopped: stopped.clone(),
         alive,
         greeting: Greeting::Awaited,
         roots: Roots::new(),
@@ -85,10 +109,19 @@ pub(crate) async fn serve(
             Some((session, report)) = reported.recv() => connection.report(session, report).await,
             Some(found) = found.recv() => connection.tell(&found).await,
             _ = stopped.changed() => Err(Closed),
+            () = closed(&mut opened) => Err(Closed),
         };
         if let Err(Closed) = next {
             return connection.end_run();
         }
+    }
+}
+
+/// Resolves when the connection that opened this one is over.
+async fn closed(opened: &mut Option<oneshot::Receiver<Infallible>>) {
+    match opened {
+        Some(opened) => drop(opened.await),
+        None => std::future::pending().await,
     }
 }
 
@@ -106,8 +139,12 @@ struct Connection {
     socket: Socket<ControlSide>,
     reports: mpsc::UnboundedSender<(SessionId, Report)>,
     lookups: Lookups,
+    role: Role,
+    /// The connections for deciding that it opened; dropped, they are over.
+    deciders: Vec<oneshot::Sender<Infallible>>,
     /// Its sessions are one run, which begins with the first of them.
     run: Option<RunId>,
+    stopped: watch::Receiver<()>,
     alive: mpsc::Sender<Infallible>,
     greeting: Greeting,
     roots: Roots,
@@ -174,6 +211,9 @@ impl Connection {
             let refusal = Refusal::new(Code::OutOfTurn).noting("a hello is wanted first");
             return self.refuse(id, refusal).await;
         }
+        if let Err(refusal) = review::may(self.role, &message) {
+            return self.refuse(id, refusal).await;
+        }
         let answer = match message {
             Order::Hello(_) => return Err(Closed),
             Order::Seal(order) => self.seal(order, descriptors),
@@ -203,13 +243,13 @@ impl Connection {
                 let connections = self.shared.connections();
                 Ok(Answer::Draining(Draining { connections }))
             }
-            Order::SealTask(_)
-            | Order::Restore(_)
-            | Order::Continue(_)
-            | Order::Proposals(_)
-            | Order::Proposal(_)
-            | Order::Decide(_)
-            | Order::OpenDecider(_) => Err(Refusal::new(Code::UnsupportedVerb)),
+            Order::Proposals(order) => self.proposals(order),
+            Order::Proposal(order) => return self.proposal(id, order).await,
+            Order::Decide(order) => return self.decide(id, order).await,
+            Order::OpenDecider(_) => return self.open_decider(id).await,
+            Order::SealTask(_) | Order::Restore(_) | Order::Continue(_) => {
+                Err(Refusal::new(Code::UnsupportedVerb))
+            }
         };
         self.answer(id, answer.unwrap_or_else(Answer::Refused))
             .await
@@ -300,6 +340,13 @@ impl Connection {
             Refusal::new(Code::Exhausted).noting(&format!("{SESSIONS_MAX} sessions run already"))
         })?;
         let run = self.run(order)?;
+        let Role::Runtime(connection) = self.role else {
+            return Err(Refusal::new(Code::OutOfTurn));
+        };
+        let reviewing = Reviewing {
+            connection,
+            deciding: order.deciding,
+        };
         let (stop, stopped) = oneshot::channel();
         let session = SessionId(self.shared.next_session());
         let life = gate::live(
@@ -311,6 +358,7 @@ impl Connection {
                 kept: Arc::clone(&kept),
                 roots: composed.roots,
                 run_as,
+                reviewing,
                 slot,
             },
             stopped,

@@ -12,7 +12,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
@@ -273,14 +273,12 @@ impl Demands {
     }
 }
 
-/// Shared by all connections of a warden.
-pub(crate) type SharedDemands = Arc<Demands>;
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::TempDir;
     use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
 
     const OLD: &[u8] = b"correct horse";
     const NEW: &[u8] = b"battery staple";
@@ -346,10 +344,7 @@ mod tests {
             passphrase: None,
             users,
         };
-        assert_eq!(
-            Demands::of(with(vec![]), dir.path()).now(),
-            Demand::Nothing
-        );
+        assert_eq!(Demands::of(with(vec![]), dir.path()).now(), Demand::Nothing);
         assert_eq!(
             Demands::of(with(vec![7]), dir.path()).now(),
             Demand::OtherUser

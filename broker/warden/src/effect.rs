@@ -7,7 +7,7 @@ use crate::kept::Kept;
 use crate::locks::{Held, Keys, Waiting};
 use crate::root::SealedRoot;
 use crate::shared::Shared;
-use crate::state::{IntentId, SessionRow, StateError, now_ms};
+use crate::state::{Claim, IntentId, SessionRow, StateError, now_ms};
 use portcullis_protocol::authority::{Authority, Grant};
 use portcullis_protocol::control::Witness;
 use portcullis_protocol::frame::RequestId;
@@ -18,7 +18,9 @@ use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::{Kind, PathState};
 use std::future::pending;
 use std::sync::Arc;
-use tokio::time::Instant;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout};
 
 /// What a session that may change something was granted, and what is needed to settle an effect
 /// of it after its gate is gone.
@@ -38,9 +40,33 @@ impl Writer {
         roots: &[Arc<SealedRoot>],
         run_as: Option<RunAs>,
     ) -> Option<Self> {
+        let grants = authority.parts().grants.iter();
+        Self::with(grants, authority, kept, roots, run_as)
+    }
+
+    /// Of a gate that does what was approved: what is to be asked for counts as granted. None for
+    /// a session that may only look, and ask to look.
+    pub(crate) fn approved(
+        authority: &Authority,
+        kept: &Arc<Kept>,
+        roots: &[Arc<SealedRoot>],
+        run_as: Option<RunAs>,
+    ) -> Option<Self> {
+        let parts = authority.parts();
+        let grants = parts.grants.iter().chain(&parts.asks);
+        Self::with(grants, authority, kept, roots, run_as)
+    }
+
+    fn with<'g>(
+        grants: impl Iterator<Item = &'g Grant>,
+        authority: &Authority,
+        kept: &Arc<Kept>,
+        roots: &[Arc<SealedRoot>],
+        run_as: Option<RunAs>,
+    ) -> Option<Self> {
         let parts = authority.parts();
         let writes = |grant: &&Grant| !grant.verbs.meet(VerbSet::WRITING).is_empty();
-        let grants: Box<[Grant]> = parts.grants.iter().filter(writes).cloned().collect();
+        let grants: Box<[Grant]> = grants.filter(writes).cloned().collect();
         (!grants.is_empty()).then(|| Self {
             grants,
             expires_ms: parts.expires_ms,
@@ -55,11 +81,56 @@ impl Writer {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Lied(pub(crate) &'static str);
 
+/// One effect at a time, of a session's own gate and of those that do what was approved for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Turns(Arc<Semaphore>);
+
+/// Holding one means: no other gate of its session has an effect.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Turns {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
+    }
+
+    fn now(&self) -> Result<Turn, Refusal> {
+        let permit = Arc::clone(&self.0).try_acquire_owned();
+        permit.map(|permit| Turn { _permit: permit }).map_err(|_| {
+            let note = "an approved operation of this session is being done; ask again after it";
+            Refusal::new(Code::TooManyInFlight).noting(note)
+        })
+    }
+
+    /// Waits for it, at most so long. Nothing is lost when the wait is given up.
+    pub(crate) async fn wait(&self, most: Duration) -> Result<Turn, Refusal> {
+        let permit = timeout(most, Arc::clone(&self.0).acquire_owned()).await;
+        match permit {
+            Ok(Ok(permit)) => Ok(Turn { _permit: permit }),
+            Ok(Err(_)) | Err(_) => {
+                let note = "another effect of this session is not over";
+                Err(Refusal::new(Code::Contended).noting(note))
+            }
+        }
+    }
+}
+
+/// By what right effects are made.
+enum Right<'a> {
+    /// What the session was granted; in turn with what is approved for it, if anything can be.
+    Granted(Option<Turns>),
+    /// One approval, which the first of them uses.
+    Approved(Claim<'a>),
+}
+
 /// The effect of one gate; it has one at a time.
 pub(crate) struct Effects<'a> {
     shared: &'a Shared,
     session: SessionRow,
     writer: Option<&'a Writer>,
+    right: Right<'a>,
     now: Now,
     /// Rings when the effect that is begun must have ended.
     overdue: Alarm,
@@ -72,6 +143,7 @@ enum Now {
         begin: Begin,
         waiting: Waiting,
         until: Instant,
+        turn: Option<Turn>,
     },
     Begun(Running),
 }
@@ -84,6 +156,8 @@ pub(crate) struct Running {
     /// None once they were given back.
     pub(crate) held: Option<Held>,
     until: Instant,
+    /// Kept until it has its receipt.
+    _turn: Option<Turn>,
 }
 
 /// What comes next of an effect by itself.
@@ -95,7 +169,28 @@ pub(crate) enum Next {
 }
 
 impl<'a> Effects<'a> {
+    /// Of a session's own gate.
     pub(crate) const fn new(
+        shared: &'a Shared,
+        session: SessionRow,
+        writer: Option<&'a Writer>,
+        turns: Option<Turns>,
+    ) -> Self {
+        Self::by(Right::Granted(turns), shared, session, writer)
+    }
+
+    /// Of a gate that does what was approved.
+    pub(crate) const fn approved(
+        shared: &'a Shared,
+        session: SessionRow,
+        writer: Option<&'a Writer>,
+        claim: Claim<'a>,
+    ) -> Self {
+        Self::by(Right::Approved(claim), shared, session, writer)
+    }
+
+    const fn by(
+        right: Right<'a>,
         shared: &'a Shared,
         session: SessionRow,
         writer: Option<&'a Writer>,
@@ -104,6 +199,7 @@ impl<'a> Effects<'a> {
             shared,
             session,
             writer,
+            right,
             now: Now::Nothing,
             overdue: Alarm::new(),
         }
@@ -126,8 +222,25 @@ impl<'a> Effects<'a> {
         }
     }
 
-    /// Asks for an effect. Gives the answer, or none while it waits for its turn.
+    /// Asks for an effect. Gives the answer, or none while it waits for its locks.
     pub(crate) fn begin(&mut self, id: RequestId, begin: Begin) -> Result<Option<Command>, Lied> {
+        let turn = match &self.right {
+            Right::Granted(Some(turns)) if matches!(self.now, Now::Nothing) => match turns.now() {
+                Ok(turn) => Some(turn),
+                Err(refusal) => return Ok(Some(Command::NotBegun(refusal))),
+            },
+            Right::Granted(_) | Right::Approved(_) => None,
+        };
+        self.begin_in(turn, id, begin)
+    }
+
+    /// The same, in a turn that was had already.
+    pub(crate) fn begin_in(
+        &mut self,
+        turn: Option<Turn>,
+        id: RequestId,
+        begin: Begin,
+    ) -> Result<Option<Command>, Lied> {
         if !matches!(self.now, Now::Nothing) {
             return Err(Lied("the gate began a second effect"));
         }
@@ -140,22 +253,27 @@ impl<'a> Effects<'a> {
         }
         let mut waiting = self.shared.locks.queue(Keys::of(&begin));
         if let Some(held) = waiting.now() {
-            return Ok(Some(self.write(begin, held)));
+            return Ok(Some(self.write(begin, held, turn)));
         }
         self.now = Now::Waiting {
             answer: id,
             begin,
             waiting,
             until: Instant::now() + self.shared.terms.deadlines.lock_wait,
+            turn,
         };
         Ok(None)
     }
 
     /// Writes the intent. If that fails the locks are given back.
-    fn write(&mut self, begin: Begin, held: Held) -> Command {
-        let id = match self.shared.state.begin(self.session, &begin, None) {
+    fn write(&mut self, begin: Begin, held: Held, turn: Option<Turn>) -> Command {
+        let claim = match &self.right {
+            Right::Granted(_) => None,
+            Right::Approved(claim) => Some(claim),
+        };
+        let id = match self.shared.state.begin(self.session, &begin, claim) {
             Ok(id) => id,
-            Err(error) => return Command::NotBegun(no_ledger(&error)),
+            Err(error) => return Command::NotBegun(unclaimed(&error)),
         };
         self.now = Now::Begun(Running {
             id,
@@ -163,13 +281,14 @@ impl<'a> Effects<'a> {
             tree: begin.tree,
             held: Some(held),
             until: Instant::now() + self.shared.terms.deadlines.lock_hold,
+            _turn: turn,
         });
         Command::Begun(Begun {})
     }
 
     /// Waits for what comes by itself. Nothing is lost when the wait is given up.
     pub(crate) async fn next(&mut self) -> Next {
-        let turn = match &mut self.now {
+        let held = match &mut self.now {
             Now::Nothing => pending().await,
             Now::Begun(Running { held: None, .. }) => pending().await,
             Now::Begun(running) => {
@@ -178,12 +297,17 @@ impl<'a> Effects<'a> {
             }
             Now::Waiting { waiting, until, .. } => waiting.until(*until).await,
         };
-        let Now::Waiting { answer, begin, .. } = std::mem::replace(&mut self.now, Now::Nothing)
+        let Now::Waiting {
+            answer,
+            begin,
+            turn,
+            ..
+        } = std::mem::replace(&mut self.now, Now::Nothing)
         else {
             return pending().await;
         };
-        let command = match turn {
-            Ok(held) => self.write(begin, held),
+        let command = match held {
+            Ok(held) => self.write(begin, held, turn),
             Err(refusal) => Command::NotBegun(refusal),
         };
         Next::Answer(answer, Box::new(command))
@@ -252,7 +376,25 @@ impl<'a> Effects<'a> {
     }
 }
 
-fn no_ledger(error: &StateError) -> Refusal {
+/// Why an approval could not be used, or an intent not be written.
+pub(crate) fn unclaimed(error: &StateError) -> Refusal {
+    match error {
+        StateError::NotApproved { proposal } => {
+            let note = format!("proposal {proposal} is not approved any more: ask for it anew");
+            Refusal::new(Code::NeedsApproval).noting(&note)
+        }
+        StateError::Files { .. }
+        | StateError::Foreign { .. }
+        | StateError::InUse { .. }
+        | StateError::OldGates { .. }
+        | StateError::Missing { .. }
+        | StateError::Newer { .. }
+        | StateError::Database(_)
+        | StateError::Damaged(_) => no_ledger(error),
+    }
+}
+
+pub(crate) fn no_ledger(error: &StateError) -> Refusal {
     // Its words may name host paths, which a gate hands on to its worker.
     let note = match error {
         StateError::Files { .. } => "there is no room for the receipt",

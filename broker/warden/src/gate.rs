@@ -2,16 +2,17 @@
 //! not trusted.
 
 use crate::connection::Report;
-use crate::effect::{Effects, Next, Writer};
+use crate::effect::{Effects, Next, Turns, Writer};
 use crate::kept::Kept;
 use crate::launch::{Caged, Launch, Unmade, launch};
+use crate::proposals::{Asker, Asks, Became, Reviewing, SocketId};
 use crate::root::SealedRoot;
 use crate::settle::{Settled, View, settle};
 use crate::shared::Shared;
 use crate::socket::{ReceiveError, Received, Socket};
 use crate::spawn::Gate;
 use crate::state::{NewSession, SessionRow, StateError};
-use portcullis_protocol::authority::Authority;
+use portcullis_protocol::authority::{Authority, Denial, Effect};
 use portcullis_protocol::bounded::{Few, Text};
 use portcullis_protocol::control::{Over, OverCause, RunId};
 use portcullis_protocol::frame::RequestId;
@@ -24,7 +25,7 @@ use portcullis_protocol::session::SessionId;
 use portcullis_transport::{LedgerSide, TransportError};
 use rustix::process::WaitIdStatus;
 use std::convert::Infallible;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
@@ -49,6 +50,7 @@ pub(crate) struct Session {
     pub(crate) kept: Arc<Kept>,
     pub(crate) roots: Vec<Arc<SealedRoot>>,
     pub(crate) run_as: Option<RunAs>,
+    pub(crate) reviewing: Reviewing,
     /// Its place among all sessions of the warden.
     pub(crate) slot: OwnedSemaphorePermit,
 }
@@ -74,6 +76,7 @@ pub(crate) async fn live(
         worker,
         cage,
         row,
+        socket,
     } = match started {
         Ok(started) => started,
         Err(refusal) => {
@@ -93,6 +96,7 @@ pub(crate) async fn live(
         &session.roots,
         session.run_as,
     );
+    let asker = asker(&session, row, socket);
     // The gate has them now; a thousand sessions need not keep them here as well.
     let Session {
         slot,
@@ -106,7 +110,13 @@ pub(crate) async fn live(
         shared: &shared,
         ledger: &ledger,
         record: Record::default(),
-        effects: Effects::new(&shared, row, writer.as_ref()),
+        effects: Effects::new(
+            &shared,
+            row,
+            writer.as_ref(),
+            asker.as_ref().map(|asker| asker.turns.clone()),
+        ),
+        asks: Asks::new(&shared, asker),
     };
     let ending = if reports.send((id, ready)).is_ok() {
         life.serve(stop).await
@@ -119,6 +129,8 @@ pub(crate) async fn live(
     };
     let status = gate.end(grace).await;
     let ending = life.drain(ending);
+    // What is being done in its stead may end, within its bounds, before its row does.
+    life.asks.end().await;
     let refused = match &ending {
         Ending::Finished(finished) => Some(finished.tally.refused),
         Ending::Revoked | Ending::Died(_) => None,
@@ -136,11 +148,36 @@ struct Started {
     worker: OwnedFd,
     cage: CageReport,
     row: SessionRow,
+    socket: SocketId,
+}
+
+/// What a session needs to ask for something; none where nothing is to be asked for.
+fn asker(session: &Session, row: SessionRow, socket: SocketId) -> Option<Asker> {
+    let parts = session.authority.parts();
+    let asks = |denial: &Denial| denial.effect == Effect::Ask;
+    (!parts.asks.is_empty() || parts.denials.iter().any(asks)).then(|| Asker {
+        session: session.id,
+        row,
+        run: session.run,
+        reviewing: session.reviewing,
+        kept: Arc::clone(&session.kept),
+        roots: session.roots.clone(),
+        run_as: session.run_as,
+        socket,
+        turns: Turns::new(),
+    })
 }
 
 async fn start(shared: &Shared, session: &Session) -> Result<Started, Refusal> {
     let (worker, served) = match portcullis_transport::pair() {
         Ok(pair) => pair,
+        Err(error) => {
+            let unmade = Unmade::exhausted("the session's sockets", &error);
+            return Err(unmade.refused().await);
+        }
+    };
+    let socket = match SocketId::of(served.as_fd()) {
+        Ok(socket) => socket,
         Err(error) => {
             let unmade = Unmade::exhausted("the session's sockets", &error);
             return Err(unmade.refused().await);
@@ -166,6 +203,7 @@ async fn start(shared: &Shared, session: &Session) -> Result<Started, Refusal> {
             worker,
             cage,
             row,
+            socket,
         }),
         Err(error) => {
             gate.end(Duration::ZERO).await;
@@ -175,7 +213,7 @@ async fn start(shared: &Shared, session: &Session) -> Result<Started, Refusal> {
 }
 
 fn begin(shared: &Shared, session: &Session, cage: &CageReport) -> Result<SessionRow, StateError> {
-    let may_write = Writer::of(&session.authority, &session.kept, &[], None).is_some();
+    let may_write = Writer::approved(&session.authority, &session.kept, &[], None).is_some();
     shared.state.begin_session(&NewSession {
         run: session.run,
         incarnation: shared.incarnation,
@@ -215,6 +253,7 @@ struct Life<'a> {
     ledger: &'a Socket<LedgerSide>,
     record: Record,
     effects: Effects<'a>,
+    asks: Asks,
 }
 
 /// Whether the session is wanted to end.
@@ -240,8 +279,15 @@ impl Life<'_> {
                         Some(Ending::Died("the gate held its locks too long".to_owned()))
                     }
                 },
+                (id, became) = self.asks.next() => match became {
+                    Became::Answer(command) => self.answer(id, &command).await,
+                    Became::Lost => Some(Ending::Died(
+                        "the gate that did what was approved ended without an answer".to_owned(),
+                    )),
+                },
                 () = revoked(&wanted, &mut stop) => match wanted {
                     Wanted::On => {
+                        self.asks.stop();
                         let bound = self.shared.terms.deadlines.finish;
                         wanted = Wanted::Ended(Instant::now() + bound);
                         None
@@ -251,8 +297,10 @@ impl Life<'_> {
             };
             match (ending, &wanted) {
                 (Some(ending), _) => return ending,
-                // Only an effect that is begun is waited for.
-                (None, Wanted::Ended(_)) if !self.effects.is_begun() => return Ending::Revoked,
+                // Only effects that are begun are waited for.
+                (None, Wanted::Ended(_)) if !self.effects.is_begun() && self.asks.is_idle() => {
+                    return Ending::Revoked;
+                }
                 (None, Wanted::Ended(_) | Wanted::On) => {}
             }
         }
@@ -264,8 +312,11 @@ impl Life<'_> {
             id,
             message,
             content,
-            ..
+            descriptors,
         } = event;
+        if !descriptors.is_empty() && !matches!(message, Event::Propose(_)) {
+            return Some(Ending::Died("the gate sent a descriptor".to_owned()));
+        }
         let answer = match message {
             Event::Begin(begin) => self.effects.begin(id, begin),
             Event::Amend(intent) => self.effects.amend(intent).map(Some),
@@ -280,7 +331,11 @@ impl Life<'_> {
             Event::Fault(fault) => return Some(Ending::Died(fault.what.as_str().to_owned())),
             Event::Ready(_) => return Some(Ending::Died("the gate was ready twice".to_owned())),
             Event::Seen(_) => return Some(Ending::Died("the gate was no observer".to_owned())),
-            Event::Delegate(_) | Event::EndDelegated(_) | Event::Propose(_) | Event::Claim(_) => {
+            Event::Propose(asked) => self.asks.take(id, asked, content, descriptors),
+            Event::Claim(_) => {
+                return Some(Ending::Died("the gate has nothing to use".to_owned()));
+            }
+            Event::Delegate(_) | Event::EndDelegated(_) => {
                 Ok(Some(Command::NotBegun(Refusal::new(Code::UnsupportedVerb))))
             }
             Event::Bound(_) | Event::Unbound(_) => {

@@ -29,6 +29,7 @@ mod alarm;
 mod builtin;
 mod config;
 mod connection;
+mod decider;
 mod effect;
 mod gate;
 mod kept;
@@ -40,6 +41,7 @@ mod mint;
 mod overlap;
 mod own;
 mod peer;
+mod proposals;
 mod root;
 mod serving;
 mod settle;
@@ -52,6 +54,9 @@ mod sys;
 mod testing;
 
 pub use config::{Config, Deadlines, GateExecutable, default_limits, own_build};
+pub use decider::{
+    DeciderError, Deciders, PassphraseHash, has_passphrase, remove_passphrase, set_passphrase,
+};
 pub use serving::{Listening, Serving, ServingHandle, Told};
 pub use spawn::ExecutableError;
 pub use state::{
@@ -179,6 +184,7 @@ fn prepare(config: Config) -> Result<Prepared, StartError> {
     check_descriptors()?;
     let executable = Executable::open(config.gate)?;
     let state = State::open(&config.state, config.deadlines.old_gates)?;
+    state.void_waiting_proposals()?;
     state.end_left_sessions()?;
     let left = state.open_intents()?;
     let terms = Terms {
@@ -195,7 +201,8 @@ fn prepare(config: Config) -> Result<Prepared, StartError> {
         .map_err(system("the event loop"))?;
     let (spawner, spawning) =
         Spawner::start(executable).map_err(system("the thread that starts gates"))?;
-    let shared = Shared::new(terms, spawner, state).map_err(system("/dev/urandom"))?;
+    let shared =
+        Shared::new(terms, spawner, state, config.deciders).map_err(system("/dev/urandom"))?;
     Ok(Prepared {
         runtime,
         shared: Arc::new(shared),
@@ -242,6 +249,7 @@ async fn accept(
             tokio::spawn(connection::serve(
                 Arc::clone(&shared),
                 socket,
+                connection::As::Runtime,
                 stopped.clone(),
                 alive.clone(),
             ));

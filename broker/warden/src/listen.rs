@@ -6,7 +6,7 @@
 //! at the first moment without any; asked by the only one, or by a signal, it takes no more.
 
 use crate::connection;
-use crate::peer::{self, NotServed};
+use crate::peer::{self, NotServed, Peer};
 use crate::serving::{Listening, Told};
 use crate::settle;
 use crate::shared::{Intake, Shared};
@@ -226,17 +226,22 @@ impl Server {
     }
 
     fn welcome(&mut self, socket: OwnedFd) {
-        let examined = peer::examine(socket.as_fd());
+        let examined = peer::examine(socket.as_fd(), self.shared.demands.users());
         let made = portcullis_transport::make_room(&socket);
         // A socket that cannot be watched is closed, which its peer sees.
         let (Ok(()), Ok(socket)) = (made, Socket::<ControlSide>::new(socket)) else {
             return;
         };
         match examined {
-            Ok(()) => {
+            Ok(peer) => {
+                let whom = match peer {
+                    Peer::Own => connection::As::Runtime,
+                    Peer::Decider(user) => connection::As::User(user),
+                };
                 self.connections.spawn(connection::serve(
                     Arc::clone(&self.shared),
                     socket,
+                    whom,
                     self.stopped.clone(),
                     self.alive.clone(),
                 ));

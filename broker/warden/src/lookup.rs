@@ -45,6 +45,35 @@ impl Lookups {
         (Self { places, found }, comes)
     }
 
+    fn place(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        let places = Arc::clone(&self.places);
+        places.try_acquire_owned().map_err(|_| {
+            Refusal::new(Code::TooManyInFlight)
+                .noting(&format!("{AT_ONCE} questions about the records are open"))
+        })
+    }
+
+    /// Has an order answered when its answer is known, in a place of a lookup.
+    pub(crate) fn later(
+        &self,
+        id: RequestId,
+        answer: impl Future<Output = Answer> + Send + 'static,
+    ) -> Result<(), Refusal> {
+        let place = self.place()?;
+        let found = self.found.clone();
+        // As with the others, nobody waits for it once the connection is gone.
+        drop(tokio::spawn(async move {
+            let answer = answer.await;
+            drop(found.send(Found {
+                id,
+                answer,
+                content: Vec::new(),
+                _place: place,
+            }));
+        }));
+        Ok(())
+    }
+
     /// Starts one; what it finds comes over the channel.
     pub(crate) fn start(
         &self,
@@ -52,11 +81,7 @@ impl Lookups {
         directory: PathBuf,
         question: Question,
     ) -> Result<(), Refusal> {
-        let places = Arc::clone(&self.places);
-        let place = places.try_acquire_owned().map_err(|_| {
-            Refusal::new(Code::TooManyInFlight)
-                .noting(&format!("{AT_ONCE} questions about the records are open"))
-        })?;
+        let place = self.place()?;
         let found = self.found.clone();
         // Detached: its connection waits for it only as long as it lives.
         drop(tokio::task::spawn_blocking(move || {

@@ -2,6 +2,7 @@
 //! around them, and not by another name of theirs.
 
 use crate::builtin::PREFIX;
+use crate::decider;
 use crate::overlap;
 use crate::root::SealedRoot;
 use crate::state::RECORDS;
@@ -69,11 +70,11 @@ impl Own {
         targets.into_iter().filter_map(denial).collect()
     }
 
-    /// Its files that hold records and have further names.
+    /// Its files that hold records, or what is demanded of those who decide, and have further names.
     fn linked(&self) -> Vec<(u64, u64)> {
-        let seen = RECORDS.map(|name| std::fs::symlink_metadata(self.path.join(name)).ok());
-        seen.into_iter()
-            .flatten()
+        let names = RECORDS.into_iter().chain([decider::FILE]);
+        let seen = names.map(|name| std::fs::symlink_metadata(self.path.join(name)).ok());
+        seen.flatten()
             .filter(|seen| seen.is_file() && seen.nlink() > 1)
             .map(|seen| (seen.dev(), seen.ino()))
             .collect()

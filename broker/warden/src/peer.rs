@@ -104,13 +104,28 @@ fn judge(theirs: &Standing, ours: &Standing) -> Result<(), NotServed> {
     }
 }
 
-/// Looks at who is at the other end of an accepted socket.
-pub(crate) fn examine(socket: BorrowedFd<'_>) -> Result<(), NotServed> {
+/// As what a peer is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Peer {
+    /// A process of the broker's own user.
+    Own,
+    /// A process of this other user, to decide and for nothing else. What it runs in is not looked at: only its
+    /// user may look, and what it could do for a program that it confines is to decide.
+    Decider(u32),
+}
+
+/// Looks at who is at the other end of an accepted socket. `deciders` are the other users who may
+/// decide; the broker's own is none of them.
+pub(crate) fn examine(socket: BorrowedFd<'_>, deciders: &[u32]) -> Result<Peer, NotServed> {
     let credentials = rustix::net::sockopt::socket_peercred(socket)
         // The kernel says 0 for a process that has no number here, which is no process id.
         .map_err(|_| NotServed::Gone)?;
     let ours = rustix::process::geteuid();
     if credentials.uid != ours {
+        let user = credentials.uid.as_raw();
+        if deciders.contains(&user) {
+            return Ok(Peer::Decider(user));
+        }
         return Err(NotServed::OtherUser {
             theirs: credentials.uid.as_raw(),
             ours: ours.as_raw(),
@@ -131,7 +146,7 @@ pub(crate) fn examine(socket: BorrowedFd<'_>) -> Result<(), NotServed> {
     if !lives(&process) {
         return Err(NotServed::Gone);
     }
-    judge(&theirs.map_err(unseen)?, &own)
+    judge(&theirs.map_err(unseen)?, &own).map(|()| Peer::Own)
 }
 
 fn lives(process: &OwnedFd) -> bool {
@@ -199,6 +214,9 @@ mod tests {
     #[test]
     fn a_process_like_this_one_is_served() {
         let (a, _b) = portcullis_transport::pair().unwrap();
-        assert_eq!(examine(std::os::fd::AsFd::as_fd(&a)), Ok(()));
+        let a = std::os::fd::AsFd::as_fd(&a);
+        assert_eq!(examine(a, &[]), Ok(Peer::Own));
+        let own = rustix::process::geteuid().as_raw();
+        assert_eq!(examine(a, &[own]), Ok(Peer::Own), "nobody loses by it");
     }
 }

@@ -8,7 +8,7 @@ use crate::mint;
 use crate::root::SealedRoot;
 use crate::shared::Shared;
 use crate::state::{IntentId, OpenIntent};
-use portcullis_protocol::authority::{Authority, Grant, Parts};
+use portcullis_protocol::authority::{Authority, Denial, Effect, Grant, Parts};
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::control::Witness;
 use portcullis_protocol::ledger::{Duty, Event, Finish, Intent, RunAs, Seen, SeenStep, Step};
@@ -143,11 +143,13 @@ async fn close(
 
 /// What an observer sees, for each step of the intent.
 async fn observe(shared: &Shared, view: &View<'_>, intent: &Intent) -> Option<Vec<SeenStep>> {
-    let narrow = narrow_to_fit(view.authority, intent);
+    let granted = as_granted(view.authority);
+    let authority = granted.as_ref().unwrap_or(view.authority);
+    let narrow = narrow_to_fit(authority, intent);
     let start = Launch {
         incarnation: view.incarnation,
         session: view.session,
-        authority: narrow.as_ref().unwrap_or(view.authority),
+        authority: narrow.as_ref().unwrap_or(authority),
         roots: view.roots,
         run_as: view.run_as,
         duty: Duty::Observe(intent.clone()),
@@ -187,6 +189,25 @@ async fn observe(shared: &Shared, view: &View<'_>, intent: &Intent) -> Option<Ve
         },
         Ok(Err(_)) | Err(_) => None,
     }
+}
+
+/// What was to be asked for, as granted: the effect may have been approved. None where nothing was.
+fn as_granted(authority: &Authority) -> Option<Authority> {
+    let parts = authority.parts();
+    let asks = |denial: &&Denial| denial.effect == Effect::Ask;
+    if parts.asks.is_empty() && !parts.denials.iter().any(|denial| asks(&denial)) {
+        return None;
+    }
+    Authority::seal(Parts {
+        grants: parts.grants.iter().chain(&parts.asks).cloned().collect(),
+        asks: Vec::new(),
+        denials: {
+            let stay = parts.denials.iter().filter(|denial| !asks(denial));
+            stay.cloned().collect()
+        },
+        ..parts.clone()
+    })
+    .ok()
 }
 
 /// An observer's setup is one frame. Where authority and intent together are more than that, it

@@ -1,8 +1,10 @@
 //! What all control connections of one warden share.
 
 use crate::config::Deadlines;
+use crate::decider::{Deciders, Demands};
 use crate::locks::{Held, Locks};
 use crate::own::Own;
+use crate::proposals::{ConnectionId, Proposals};
 use crate::spawn::Spawner;
 use crate::state::State;
 use portcullis_protocol::control::{Build, Sharing};
@@ -40,12 +42,15 @@ pub(crate) struct Shared {
     pub(crate) state: State,
     pub(crate) own: Own,
     pub(crate) locks: Locks,
+    pub(crate) proposals: Proposals,
+    pub(crate) demands: Demands,
     /// Room for the packet being received: one thread receives, one packet at a time.
     pub(crate) buffer: Mutex<Buffer>,
     /// Sessions that may still be made.
     pub(crate) slots: Arc<Semaphore>,
     roots: AtomicU64,
     sessions: AtomicU64,
+    connection_numbers: AtomicU64,
     intake: watch::Sender<Intake>,
     connections: AtomicU32,
     /// Locks of effects whose receipt could not be written: held as long as this warden lives.
@@ -54,7 +59,12 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// A new life of a broker.
-    pub(crate) fn new(terms: Terms, spawner: Spawner, state: State) -> io::Result<Self> {
+    pub(crate) fn new(
+        terms: Terms,
+        spawner: Spawner,
+        state: State,
+        deciders: Deciders,
+    ) -> io::Result<Self> {
         let mut incarnation = [0; 16];
         std::fs::File::open("/dev/urandom")?.read_exact(&mut incarnation)?;
         Ok(Self {
@@ -62,12 +72,15 @@ impl Shared {
             terms,
             spawner,
             own: Own::of(state.directory()),
+            demands: Demands::of(deciders, state.directory()),
             state,
             locks: Locks::default(),
+            proposals: Proposals::default(),
             buffer: Mutex::new(Buffer::new()),
             slots: Arc::new(Semaphore::new(SESSIONS_MAX)),
             roots: AtomicU64::new(1),
             sessions: AtomicU64::new(1),
+            connection_numbers: AtomicU64::new(1),
             intake: watch::Sender::new(Intake::Open),
             connections: AtomicU32::new(0),
             unsettled: Mutex::default(),
@@ -107,6 +120,11 @@ impl Shared {
     /// A number no other root of this warden has or had.
     pub(crate) fn next_root(&self) -> u64 {
         self.roots.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A number no other connection of this warden has or had.
+    pub(crate) fn next_connection(&self) -> ConnectionId {
+        ConnectionId(self.connection_numbers.fetch_add(1, Ordering::Relaxed))
     }
 
     /// A number no other session of this warden has or had.

@@ -2,7 +2,7 @@
 
 use super::decide::ConnectionId;
 use super::{Found, executor, proposer};
-use crate::effect::{Lied, no_ledger};
+use crate::effect::{Lied, Turns, no_ledger};
 use crate::kept::Kept;
 use crate::root::SealedRoot;
 use crate::shared::Shared;
@@ -18,7 +18,7 @@ use portcullis_protocol::view::Digest;
 use std::future::pending;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// Whose sessions these are, and who decides about what they ask for.
@@ -40,7 +40,7 @@ pub(crate) struct Asker {
     /// What its own gate serves.
     pub(crate) socket: SocketId,
     /// One effect at a time, of its gate and those that do what was approved.
-    pub(crate) turn: Arc<Semaphore>,
+    pub(crate) turns: Turns,
 }
 
 /// Which socket, while it is open: what the kernel numbers it by.
@@ -111,7 +111,9 @@ impl Asks {
             return Err(Lied("the gate asked without its session's socket"));
         };
         if SocketId::of(worker.as_fd()) != Ok(asker.socket) {
-            return Err(Lied("the gate asked with another socket than its session's"));
+            return Err(Lied(
+                "the gate asked with another socket than its session's",
+            ));
         }
         if input_of(&asked, &content) != asked.input {
             return Err(Lied("the gate asked for something else than it said"));
@@ -128,7 +130,8 @@ impl Asks {
             content,
             stop: self.stop.subscribe(),
         };
-        self.running.spawn(async move { (id, work.ask(worker).await) });
+        self.running
+            .spawn(async move { (id, work.ask(worker).await) });
         Ok(None)
     }
 
@@ -152,7 +155,7 @@ impl Asks {
     }
 
     /// Ends what is under way and what waits. Then no gate of it is left.
-    pub(crate) async fn end(mut self) {
+    pub(crate) async fn end(&mut self) {
         self.stop();
         while self.running.join_next().await.is_some() {}
         if let Some(asker) = &self.asker {

@@ -2,8 +2,9 @@
 //! that. Neither the gate that worked it out nor the one that does it is trusted.
 
 use crate::effect::encoded;
+use portcullis_protocol::approval::Bound;
 use portcullis_protocol::authority::{Authority, Level, Operation};
-use portcullis_protocol::ledger::{Bound, Intent, Step};
+use portcullis_protocol::ledger::{Intent, Step};
 use portcullis_protocol::limits::EFFECT_BYTES_MAX;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::Deletion;
@@ -140,12 +141,7 @@ fn present_stands(was: &Present, is: &Present, deletion: Option<Deletion>) -> bo
             }
             (Kind::Directory, Some(Deletion::Tree))
             | (
-                Kind::File
-                | Kind::Link
-                | Kind::Fifo
-                | Kind::Socket
-                | Kind::Device
-                | Kind::Unknown,
+                Kind::File | Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown,
                 _,
             ) => a == b,
         },

@@ -40,30 +40,28 @@ impl Sees {
 
 /// Whether a connection has made sessions, and so is a runtime and no operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Made {
-    Sessions,
-    Nothing,
+pub(crate) enum MadeSessions {
+    Some,
+    None,
 }
 
 impl Role {
     /// The most it sees.
-    pub(crate) const fn sees(self, made: Made) -> Sees {
+    pub(crate) const fn sees(self, made: MadeSessions) -> Sees {
         match (self, made) {
-            (Self::Runtime(me), Made::Sessions) => Sees::Of(me),
-            (Self::Decider(opener), Made::Sessions | Made::Nothing) => Sees::Of(opener),
-            (Self::Runtime(_), Made::Nothing) | (Self::User(_), Made::Sessions | Made::Nothing) => {
-                Sees::All
-            }
+            (Self::Runtime(me), MadeSessions::Some) => Sees::Of(me),
+            (Self::Decider(opener), MadeSessions::Some | MadeSessions::None) => Sees::Of(opener),
+            (Self::Runtime(_), MadeSessions::None)
+            | (Self::User(_), MadeSessions::Some | MadeSessions::None) => Sees::All,
         }
     }
 
     /// Those it asks for, if it sees them.
-    pub(crate) fn asks(self, whose: Whose, made: Made) -> Result<Sees, Refusal> {
+    pub(crate) fn asks(self, whose: Whose, made: MadeSessions) -> Result<Sees, Refusal> {
         match (whose, self, self.sees(made)) {
             (Whose::Own, Self::Runtime(me), _) => Ok(Sees::Of(me)),
-            (Whose::Own, Self::Decider(_) | Self::User(_), sees) | (Whose::All, _, sees @ Sees::All) => {
-                Ok(sees)
-            }
+            (Whose::Own, Self::Decider(_) | Self::User(_), sees)
+            | (Whose::All, _, sees @ Sees::All) => Ok(sees),
             (Whose::All, _, Sees::Of(_)) => Err(not_decider(
                 "it sees what its own sessions ask for; an operator's connection, which has made none, sees all",
             )),
@@ -190,15 +188,18 @@ mod tests {
             let sees = role.sees(made);
             (sees.shows(&own), sees.shows(&others))
         };
-        assert_eq!(sees(Role::Runtime(ME), Made::Sessions), (true, false));
-        assert_eq!(sees(Role::Runtime(ME), Made::Nothing), (true, true));
-        assert_eq!(sees(Role::Decider(ME), Made::Nothing), (true, false));
-        assert_eq!(sees(Role::User(7), Made::Nothing), (true, true));
+        assert_eq!(sees(Role::Runtime(ME), MadeSessions::Some), (true, false));
+        assert_eq!(sees(Role::Runtime(ME), MadeSessions::None), (true, true));
+        assert_eq!(sees(Role::Decider(ME), MadeSessions::None), (true, false));
+        assert_eq!(sees(Role::User(7), MadeSessions::None), (true, true));
         let runtime = Role::Runtime(ME);
-        assert_eq!(runtime.asks(Whose::Own, Made::Nothing), Ok(Sees::Of(ME)));
-        let refused = runtime.asks(Whose::All, Made::Sessions).unwrap_err();
+        assert_eq!(
+            runtime.asks(Whose::Own, MadeSessions::None),
+            Ok(Sees::Of(ME))
+        );
+        let refused = runtime.asks(Whose::All, MadeSessions::Some).unwrap_err();
         assert_eq!(refused.code, Code::NotDecider);
-        let refused = Role::Decider(ME).asks(Whose::All, Made::Nothing);
+        let refused = Role::Decider(ME).asks(Whose::All, MadeSessions::None);
         assert_eq!(refused.unwrap_err().code, Code::NotDecider);
     }
 }

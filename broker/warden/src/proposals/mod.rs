@@ -12,13 +12,13 @@ mod executor;
 mod proposer;
 mod show;
 
-pub(crate) use asking::{Asker, Asks, Became, Reviewing};
-pub(crate) use decide::{Needs, Role, Sees, needs};
+pub(crate) use asking::{Asker, Asks, Became, Reviewing, SocketId};
+pub(crate) use decide::{ConnectionId, MadeSessions, Needs, Role, Sees, needs, not_decider};
 
 use crate::state::{Decided, NewProposal, State, StateError, now_ms};
-use portcullis_protocol::approval::{Approval, Approver, ProposalId, ProposalState};
+use portcullis_protocol::approval::{Approval, Approver, Bound, ProposalId, ProposalState};
 use portcullis_protocol::control::ProposalRecord;
-use portcullis_protocol::ledger::{Bound, Intent};
+use portcullis_protocol::ledger::Intent;
 use portcullis_protocol::limits::{PROPOSALS_ALL_MAX, PROPOSALS_MAX};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::SessionId;
@@ -30,6 +30,8 @@ use tokio::sync::oneshot;
 
 /// Refused operations of one session that are remembered; of the rest it is asked anew.
 const REFUSED_MAX: usize = 64;
+/// Proposals that wait no longer of which it is remembered who saw them.
+const GONE_MAX: usize = 1024;
 
 /// The proposals of one warden.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +41,8 @@ pub(crate) struct Proposals(Arc<Mutex<Table>>);
 struct Table {
     waiting: BTreeMap<ProposalId, Proposal>,
     sessions: HashMap<SessionId, OfSession>,
+    /// The last that waited and do so no longer.
+    gone: VecDeque<(ProposalId, Reviewing)>,
 }
 
 /// What one session has asked for.
@@ -279,7 +283,6 @@ impl Proposals {
     #[must_use = "the gates are to be waited for"]
     pub(crate) fn forget(&self, session: SessionId) -> Vec<Holder> {
         let mut table = self.table();
-        table.sessions.remove(&session);
         let of_session = |p: &Proposal| p.session == session;
         let ids: Vec<_> = table
             .waiting
@@ -287,7 +290,8 @@ impl Proposals {
             .filter(|(_, proposal)| of_session(proposal))
             .map(|(id, _)| *id)
             .collect();
-        let gone = ids.into_iter().filter_map(|id| table.waiting.remove(&id));
+        table.sessions.remove(&session);
+        let gone = ids.into_iter().filter_map(|id| table.remove(id));
         gone.filter_map(|proposal| proposal.holder).collect()
     }
 }
@@ -330,6 +334,10 @@ impl Table {
     /// Takes a proposal away; its gate is killed.
     fn remove(&mut self, id: ProposalId) -> Option<Proposal> {
         let proposal = self.waiting.remove(&id)?;
+        self.gone.push_back((id, proposal.reviewing));
+        if self.gone.len() > GONE_MAX {
+            self.gone.pop_front();
+        }
         if let Some(of_session) = self.sessions.get_mut(&proposal.session) {
             of_session.inputs.remove(&proposal.input);
         }

@@ -9,11 +9,11 @@ use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::spawn::Gate;
 use crate::state::{NewProposal, now_ms};
-use portcullis_protocol::approval::ProposalId;
+use portcullis_protocol::approval::{Bound, ProposalId};
 use portcullis_protocol::authority::Authority;
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::frame::RequestId;
-use portcullis_protocol::ledger::{Bound, Command, Duty, Event};
+use portcullis_protocol::ledger::{Command, Duty, Event};
 use portcullis_protocol::limits::{PROPOSAL_TIME_MS, SEND_DEADLINE_MS};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::view::Digest;
@@ -200,10 +200,7 @@ async fn hold(
     ledger: Socket<LedgerSide>,
     (keeping, left): (Keeping, Duration),
 ) {
-    let Keeping {
-        mut stopped,
-        _gone,
-    } = keeping;
+    let Keeping { mut stopped, _gone } = keeping;
     tokio::select! {
         _ = &mut stopped => {}
         _ = ledger.receive(&shared.buffer) => shared.proposals.lost(&shared.state, id),

@@ -2,11 +2,11 @@
 
 use super::{Asker, Proposals, Sees, Standing, unknown};
 use crate::effect::encoded;
-use portcullis_protocol::approval::{ProposalId, ProposalState};
+use portcullis_protocol::approval::{Bound, ProposalId, ProposalState};
 use portcullis_protocol::authority::Authority;
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::control::{ProposalRecord, ProposalSummary, RootPlace};
-use portcullis_protocol::ledger::{Asked, Bound};
+use portcullis_protocol::ledger::Asked;
 use portcullis_protocol::limits::{BODY_BYTES_MAX, CONTENT_BYTES_MAX, PROPOSALS_PAGE_MAX};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -73,6 +73,15 @@ impl Proposals {
         let table = self.table();
         let reviewing = table.waiting.get(&id)?.reviewing;
         sees.shows(&reviewing).then_some(reviewing)
+    }
+}
+
+impl Proposals {
+    /// Whether one that waits no longer was seen.
+    pub(crate) fn saw(&self, sees: Sees, id: ProposalId) -> bool {
+        let table = self.table();
+        let mut gone = table.gone.iter();
+        gone.any(|(is, reviewing)| *is == id && sees.shows(reviewing))
     }
 }
 

@@ -1,10 +1,12 @@
 //! What a warden writes: runs, sessions, intents and receipts. Each call is one transaction.
 
 mod effect;
+mod proposals;
 mod receipt;
 mod refusals;
 
 pub(crate) use effect::{Claim, OpenIntent};
+pub(crate) use proposals::{Decided, NewProposal};
 pub(super) use refusals::REFUSAL;
 
 use super::chain::{self, Head, Identity, Version, encode, hex, unhex};

@@ -20,7 +20,9 @@ mod reserve;
 mod schema;
 mod verify;
 
-pub(crate) use journal::{Claim, IntentId, NewSession, OpenIntent, SessionRow};
+pub(crate) use journal::{
+    Claim, Decided, IntentId, NewProposal, NewSession, OpenIntent, SessionRow,
+};
 pub use key::ExportKey;
 pub use place::{StatePlace, usual_state};
 pub use records::Records;
@@ -28,6 +30,7 @@ pub use repair::{RepairError, Repaired, repair};
 
 use journal::Journal;
 use place::Place;
+use portcullis_protocol::approval::{Approval, ProposalId, ProposalState};
 use portcullis_protocol::control::{RunId, Witness};
 use portcullis_protocol::ledger::{Begin, Finish, Intent, ReceiptId, RefusalNote};
 use rusqlite::Connection;
@@ -214,6 +217,46 @@ impl State {
     /// Intents without a receipt, those of earlier lives too.
     pub(crate) fn open_intents(&self) -> Result<Vec<OpenIntent>, StateError> {
         self.journal().open_intents()
+    }
+
+    /// Something that is asked for waits for a decision. Its number is no other's, ever.
+    pub(crate) fn propose(&self, new: &NewProposal) -> Result<ProposalId, StateError> {
+        self.journal().propose(new)
+    }
+
+    /// Writes a decision about a proposal down, if it is pending and its time is not over. Gives
+    /// what has become of it; none where there is no such proposal.
+    pub(crate) fn decide_proposal(
+        &self,
+        id: ProposalId,
+        decided: Decided,
+    ) -> Result<Option<ProposalState>, StateError> {
+        self.journal().decide(id, decided)
+    }
+
+    /// A proposal that is pending or approved is void from here on; any other stays as it is.
+    pub(crate) fn void_proposal(&self, id: ProposalId) -> Result<(), StateError> {
+        self.journal().void(id)
+    }
+
+    /// All proposals of earlier lives that were not used are void.
+    pub(crate) fn void_waiting_proposals(&self) -> Result<(), StateError> {
+        self.journal().void_waiting()
+    }
+
+    /// Spends an approval for what only shows; [`StateError::NotApproved`] where it cannot be. One
+    /// for an effect is spent by its begin.
+    pub(crate) fn spend_shown(
+        &self,
+        session: SessionRow,
+        approval: &Approval,
+    ) -> Result<(), StateError> {
+        self.journal().spend_shown(session, approval)
+    }
+
+    /// What has become of a proposal, if there is one.
+    pub(crate) fn proposal(&self, id: ProposalId) -> Result<Option<ProposalState>, StateError> {
+        self.journal().proposal(id)
     }
 
     /// Ends the sessions of earlier lives that have no open intent.

@@ -26,6 +26,7 @@ fn config(state: StatePlace) -> Config {
             lock_hold: Duration::from_millis(900),
             finish: Duration::from_millis(600),
             settle: Duration::from_secs(2),
+            propose: Duration::from_secs(2),
             old_gates: Duration::from_secs(5),
         },
         ..Config::default()

@@ -257,7 +257,8 @@ pub(super) fn spend(
     let spent = step
         .prepare_cached(
             "UPDATE proposals SET state = 'spent', spent_ms = ?4
-             WHERE id = ?1 AND session = ?2 AND approver = ?3 AND state = 'approved'",
+             WHERE id = ?1 AND session = ?2 AND approver = ?3 AND state = 'approved'
+             AND expires_ms > ?4",
         )?
         .execute((
             sql(approval.proposal.0),

@@ -6,7 +6,7 @@ use crate::state::{StateError, count};
 use portcullis_protocol::approval::{Approval, ProposalState};
 use portcullis_protocol::session::Outcome;
 use portcullis_protocol::view::Digest;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 use std::collections::{BTreeMap, HashMap};
 
 /// What approvals were used for, so far.
@@ -89,6 +89,19 @@ fn take(
     let bytes: Vec<u8> = row.get(8)?;
     let name = format!("receipt {number} of {}", chain.name());
     let read = read(chain, &bytes);
+    if chain.cut.is_some() {
+        // What comes after one that is not whole goes with it, if it is of here.
+        let whole = |body: &Body| {
+            let link = hex(&chain::link(body.previous, &bytes).0);
+            Ok::<_, StateError>(row.get::<_, String>(9)? == link)
+        };
+        return match read {
+            Ok(body) if whole(&body)? && !is_of(&body, chain) => {
+                found(Kind::Foreign, format!("{name} is of another session"))
+            }
+            Ok(_) | Err(_) => Ok(()),
+        };
+    }
     let link = chain::link(chain.is.link, &bytes);
     if row.get::<_, String>(9)? != hex(&link.0) {
         return Err(misplaced(version, row, chain, read.ok().as_ref(), &name)?);
@@ -112,9 +125,6 @@ fn take(
     }
     if let Some(approval) = &body.approval {
         approvals.take(approval, row.get(1)?, &body, &name)?;
-    }
-    if chain.cut.is_some() {
-        return Ok(());
     }
     chain.is.link = link;
     chain.is.last = number;
@@ -151,6 +161,13 @@ fn is_of(body: &Body, chain: &Chain) -> bool {
 
 /// Whether the columns say what the body says.
 fn says(row: &Row<'_>, body: &Body, chain: &Chain) -> Result<bool, StateError> {
+    let numbers = (count(row.get(0)?), count(row.get(2)?), count(row.get(3)?));
+    let meant = (body.number, body.run.0, body.at_ms);
+    Ok(numbers == meant && says_words(row, body, chain)?)
+}
+
+/// The same of the columns that say it in words, which no other place of the row changes.
+fn says_words(row: &Row<'_>, body: &Body, chain: &Chain) -> Result<bool, StateError> {
     let says = (
         row.get::<_, String>(4)?,
         row.get::<_, String>(5)?,
@@ -164,8 +181,7 @@ fn says(row: &Row<'_>, body: &Body, chain: &Chain) -> Result<bool, StateError> {
         end.guarantee.name().to_owned(),
         chain::touched_text(end, &chain.identity.roots),
     );
-    let numbers = (count(row.get(0)?), count(row.get(2)?), count(row.get(3)?));
-    Ok(says == means && numbers == (body.number, body.run.0, body.at_ms))
+    Ok(says == means)
 }
 
 /// Why a receipt is not the next of its chain.
@@ -187,23 +203,49 @@ fn misplaced(
         Version::Second => Some(body.previous).filter(|previous| after(*previous)),
         Version::First => before(version, after)?,
     };
-    if !is_of(body, chain) {
-        return fault(Kind::Foreign, format!("{name} is of another session"));
-    }
+    let whole = match chain.identity.version {
+        Version::Second => previous.is_some(),
+        // It does not say what it comes after, and that may be gone.
+        Version::First => previous.is_some() || says_words(row, body, chain)?,
+    };
     let number = count(row.get(0)?);
-    if body.number != number && (previous.is_some() || chain.identity.version == Version::First) {
+    if !whole {
+        fault(Kind::Changed, format!("{name} is not what was linked"))
+    } else if !is_of(body, chain) {
+        fault(Kind::Foreign, format!("{name} is of another session"))
+    } else if body.number != number {
         let what = format!("{name} is receipt {} by what it hashes", body.number);
-        return fault(Kind::Reordered, what);
+        fault(Kind::Reordered, what)
+    } else {
+        match previous {
+            Some(previous) if lies(version, previous)? => moved(version, previous, chain, name),
+            Some(_) | None if chain.is.last == 0 && all_there(version, row, chain)? => {
+                let what = format!(
+                    "the row of {} is not what {name} was linked to",
+                    chain.name()
+                );
+                fault(Kind::Changed, what)
+            }
+            Some(_) | None => fault(Kind::Missing, format!("what came before {name}")),
+        }
     }
-    match previous {
-        Some(previous) => moved(version, previous, chain, number, name),
-        // Version 1 does not say what it comes after: where all it does say holds, that is gone.
-        None if chain.identity.version == Version::First && says(row, body, chain)? => fault(
-            Kind::Missing,
-            format!("what came before {name}, or its link"),
-        ),
-        None => fault(Kind::Changed, format!("{name} is not what was linked")),
-    }
+}
+
+/// Whether a session has as many receipts as its row says.
+fn all_there(version: &Connection, row: &Row<'_>, chain: &Chain) -> Result<bool, Broken> {
+    let (done, failed, uncertain) = chain.said.tally;
+    let there: i64 = version.query_row(
+        "SELECT count(*) FROM receipts WHERE run = ?1 AND session = ?2",
+        (row.get::<_, i64>(2)?, row.get::<_, i64>(1)?),
+        |row| row.get(0),
+    )?;
+    Ok(count(there) >= done.saturating_add(failed).saturating_add(uncertain))
+}
+
+/// Whether some receipt has this link.
+fn lies(version: &Connection, link: Digest) -> Result<bool, Broken> {
+    let mut one = version.prepare("SELECT 1 FROM receipts WHERE link = ?1")?;
+    Ok(one.exists((hex(&link.0),))?)
 }
 
 /// The link that a receipt comes after, among all there are.
@@ -220,46 +262,33 @@ fn before(version: &Connection, after: impl Fn(Digest) -> bool) -> Result<Option
     Ok(None)
 }
 
-/// A whole receipt of this session whose predecessor is not before it: where that is.
+/// A whole receipt of this session whose predecessor is there, and not before it: where that is.
 fn moved(
     version: &Connection,
     previous: Digest,
     chain: &Chain,
-    number: u64,
     name: &str,
 ) -> Result<Broken, Broken> {
-    let found = version
-        .query_row(
-            "SELECT number, sessions.session, receipts.run FROM receipts
-             LEFT JOIN sessions ON sessions.id = receipts.session WHERE link = ?1",
-            (hex(&previous.0),),
-            |row| {
-                let session: Option<i64> = row.get(1)?;
-                Ok((count(row.get(0)?), session.map(count), count(row.get(2)?)))
-            },
-        )
-        .optional()?;
-    let (kind, what) = match found {
-        None => (Kind::Missing, format!("what came before {name}")),
-        Some((other, session, run)) => {
-            let home = (chain.identity.session.0, chain.identity.run.0);
-            let place = session.map_or_else(
-                || "no session".to_owned(),
-                |session| format!("session {session} of run {run}"),
-            );
-            let what = format!("receipt {other}, which came before {name}, is in {place}");
-            if (session, run) == (Some(home.0), home.1) && other < number {
-                (
-                    Kind::Missing,
-                    format!("what came between receipt {other} and {name}"),
-                )
-            } else if (session, run) == (Some(home.0), home.1) {
-                (Kind::Reordered, what)
-            } else {
-                (Kind::Foreign, what)
-            }
-        }
+    let (other, session, run) = version.query_row(
+        "SELECT number, sessions.session, receipts.run FROM receipts
+         LEFT JOIN sessions ON sessions.id = receipts.session WHERE link = ?1",
+        (hex(&previous.0),),
+        |row| {
+            let session: Option<i64> = row.get(1)?;
+            Ok((count(row.get(0)?), session.map(count), count(row.get(2)?)))
+        },
+    )?;
+    let place = session.map_or_else(
+        || "no session".to_owned(),
+        |session| format!("session {session} of run {run}"),
+    );
+    let home = (Some(chain.identity.session.0), chain.identity.run.0);
+    let kind = if (session, run) == home {
+        Kind::Reordered
+    } else {
+        Kind::Foreign
     };
+    let what = format!("receipt {other}, which came before {name}, is in {place}");
     Ok(Broken::Found(Fault { kind, what }))
 }
 
