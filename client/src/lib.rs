@@ -23,6 +23,7 @@ mod attach;
 mod attach_or_start;
 pub mod change;
 mod control;
+mod delegate;
 mod error;
 pub mod json;
 pub mod label;
@@ -42,6 +43,7 @@ mod tests;
 #[cfg(feature = "tool")]
 pub mod tool;
 mod wire;
+pub mod words;
 
 pub use attach::{AttachError, SOCKET_VARIABLE};
 pub use attach_or_start::{
@@ -49,6 +51,7 @@ pub use attach_or_start::{
 };
 pub use change::{Changes, Made, Plan};
 pub use control::{Control, Decider, Difference, Proposal, RefusedPage, RestoreOrder, task_input};
+pub use delegate::{Delegation, Wishes};
 pub use error::{Changed, Error, ErrorCode, NoSession, Violation};
 pub use label::Excerpt;
 pub use order::{MintOrder, Only, Pattern};
@@ -57,3 +60,4 @@ pub use portcullis_protocol as protocol;
 pub use read::{FileAnswer, FileContent, ReadStream};
 pub use session::Session;
 pub use stream::{Stream, StreamItem};
+pub use words::Words;

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorCode, Violation};
 use portcullis_protocol::frame::{EncodeError, Frame, RequestId};
-use portcullis_transport::{Buffer, Endpoint, Side, TransportError};
+use portcullis_transport::{Buffer, Endpoint, Side, TransportError, WorkerSide};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// An endpoint, the ids given out on it, and the error that ended it, if one did.
@@ -156,6 +156,22 @@ impl<S: Side> Link<S> {
                 self.end(Error::new(ErrorCode::Io(errno.raw_os_error())))
             }
         }
+    }
+}
+
+impl Link<WorkerSide> {
+    /// Lets a socket come with the next answers.
+    pub(crate) fn accept_descriptor(&mut self) -> Result<(), Error> {
+        self.check()?;
+        let told = self.endpoint.accept_descriptor();
+        told.map_err(|error| self.failed(error))
+    }
+
+    /// Lets none come any more.
+    pub(crate) fn refuse_descriptors(&mut self) -> Result<(), Error> {
+        self.check()?;
+        let told = self.endpoint.refuse_descriptors();
+        told.map_err(|error| self.failed(error))
     }
 }
 

@@ -1,6 +1,7 @@
 //! An order to mint a session, built step by step.
 
 use crate::error::Error;
+use crate::words::Words;
 use portcullis_protocol::authority::{Budgets, Effect, Inputs, RootId};
 use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::control::{
@@ -59,6 +60,15 @@ impl Only {
         Self {
             verbs,
             modes: ModeSet::ALL,
+            inputs: Inputs::Any,
+        }
+    }
+
+    /// What these words say.
+    pub const fn words(words: Words) -> Self {
+        Self {
+            verbs: words.verbs,
+            modes: words.modes,
             inputs: Inputs::Any,
         }
     }

@@ -11,11 +11,11 @@ use portcullis_protocol::limits::{
     CONTENT_BYTES_MAX, FRAME_BYTES_MAX, IN_FLIGHT_MAX, SEND_DEADLINE_MS, STREAMS_MAX,
 };
 use portcullis_protocol::session::{
-    Cancel, Incarnation, Limits, Reply, Request, SessionId, Welcome,
+    Acknowledge, Cancel, Incarnation, Limits, Reply, Request, SessionId, Welcome,
 };
 use portcullis_transport::{Buffer, Endpoint, WorkerSide};
 use std::hash::{BuildHasher, RandomState};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Frames of another process that are passed over before the connection is given up.
 const STRANGERS_MAX: u32 = 1 << 16;
@@ -90,28 +90,24 @@ impl Wire {
         if from != id {
             return Err(self.violated(Violation::UnknownId(from.0)));
         }
-        match reply {
-            Reply::Refused(refusal) => Err(refusal.into()),
-            Reply::Conflicted(conflicted) => {
-                let region = Excerpt::new(conflicted.region, content);
-                Err(Error::from(conflicted.refusal).showing(region))
-            }
-            reply @ (Reply::Welcome(_)
-            | Reply::Whoami(_)
-            | Reply::Stat(_)
-            | Reply::ReadPart(_)
-            | Reply::Entries(_)
-            | Reply::Matches(_)
-            | Reply::Done(_)
-            | Reply::Why(_)
-            | Reply::Pong(_)
-            | Reply::Closing(_)
-            | Reply::Planned(_)
-            | Reply::Changed(_)
-            | Reply::Uploaded(_)
-            | Reply::Composed(_)
-            | Reply::Delegated(_)
-            | Reply::Noted(_)) => Ok((reply, content)),
+        let reply = told(reply, content)?;
+        Ok((reply, content))
+    }
+
+    /// The same of an answer with which a socket comes, and no content.
+    pub(crate) fn answer_with_socket(
+        &mut self,
+        buffer: &mut Buffer,
+        id: RequestId,
+    ) -> Result<(Reply, OwnedFd), Error> {
+        let (from, reply, content, sockets) = self.take(buffer, Expected::One)?;
+        if from != id {
+            return Err(self.violated(Violation::UnknownId(from.0)));
+        }
+        match (told(reply, content), <[OwnedFd; 1]>::try_from(sockets)) {
+            (Ok(reply), Ok([socket])) => Ok((reply, socket)),
+            (Err(refused), Err(none)) if none.is_empty() => Err(refused),
+            (Ok(_) | Err(_), Ok(_) | Err(_)) => Err(self.violated(Violation::Descriptors)),
         }
     }
 
@@ -121,18 +117,29 @@ impl Wire {
         buffer: &'b mut Buffer,
         expected: Expected,
     ) -> Result<(RequestId, Reply, &'b [u8]), Error> {
+        let (id, reply, content, descriptors) = self.take(buffer, expected)?;
+        if descriptors.is_empty() {
+            Ok((id, reply, content))
+        } else {
+            Err(self.violated(Violation::Descriptors))
+        }
+    }
+
+    /// The same, with what came beside it.
+    fn take<'b>(
+        &mut self,
+        buffer: &'b mut Buffer,
+        expected: Expected,
+    ) -> Result<(RequestId, Reply, &'b [u8], Vec<OwnedFd>), Error> {
         match self.holding {
             Holding::Sole => {}
             Holding::Shared { .. } => self.pass_strangers(buffer)?,
         }
         let (frame, descriptors) = self.link.receive(buffer, expected)?;
-        if !descriptors.is_empty() {
-            return Err(self.violated(Violation::Descriptors));
-        }
         if let Reply::Closing(closing) = frame.message {
             return Err(self.link.end(Error::new(ErrorCode::Closed(Some(closing)))));
         }
-        Ok((frame.id, frame.message, frame.content))
+        Ok((frame.id, frame.message, frame.content, descriptors))
     }
 
     /// Drops answers to requests of processes that had this socket before and ended in the middle,
@@ -146,13 +153,25 @@ impl Wire {
             if id == RequestId::NONE || self.is_own(id) {
                 return Ok(());
             }
-            self.link.receive(buffer, Expected::One)?;
+            // A descriptor that came with it is closed here.
+            let (frame, _) = self.link.receive(buffer, Expected::One)?;
+            if let Reply::Delegated(delegated) = frame.message {
+                self.acknowledge_for(id, delegated.session)?;
+            }
             if id != self.stranger {
                 self.stranger = id;
                 self.cancel(id)?;
             }
         }
         Err(self.violated(Violation::UnknownId(self.stranger.0)))
+    }
+
+    /// Says for a process that is gone that the socket of its delegated session has come, so that
+    /// another one can be asked for. Nobody has that socket any more, so the session is over. The
+    /// answer goes where the process's other answers go.
+    fn acknowledge_for(&mut self, gone: RequestId, session: SessionId) -> Result<(), Error> {
+        let acknowledge = Request::Acknowledge(Acknowledge { session });
+        self.link.send(gone, &acknowledge, &[]).map(|_| ())
     }
 
     /// Whether an id was given out here.
@@ -226,6 +245,33 @@ impl Wire {
             ..limits
         };
         Ok(Greeting { limits, session })
+    }
+}
+
+/// A refusal is an error; what an object has become is shown with it.
+fn told(reply: Reply, content: &[u8]) -> Result<Reply, Error> {
+    match reply {
+        Reply::Refused(refusal) => Err(refusal.into()),
+        Reply::Conflicted(conflicted) => {
+            let region = Excerpt::new(conflicted.region, content);
+            Err(Error::from(conflicted.refusal).showing(region))
+        }
+        reply @ (Reply::Welcome(_)
+        | Reply::Whoami(_)
+        | Reply::Stat(_)
+        | Reply::ReadPart(_)
+        | Reply::Entries(_)
+        | Reply::Matches(_)
+        | Reply::Done(_)
+        | Reply::Why(_)
+        | Reply::Pong(_)
+        | Reply::Closing(_)
+        | Reply::Planned(_)
+        | Reply::Changed(_)
+        | Reply::Uploaded(_)
+        | Reply::Composed(_)
+        | Reply::Delegated(_)
+        | Reply::Noted(_)) => Ok(reply),
     }
 }
 

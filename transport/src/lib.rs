@@ -42,6 +42,9 @@ pub enum Descriptors {
     Taken,
     /// It takes one with a frame at most.
     One,
+    /// It takes one with a frame while it waits for one ([`Endpoint::accept_descriptor`]); else a
+    /// peer that sends one is refused by the kernel, or the frame says that one came.
+    Awaited,
     /// It takes none; a peer that sends one is refused by the kernel or closed.
     Refused,
 }
@@ -64,8 +67,8 @@ sides! {
     RuntimeSide: control::Order => control::Answer, Taken;
     /// The warden's side of control.
     ControlSide: control::Answer => control::Order, Taken;
-    /// The worker's side of a session.
-    WorkerSide: session::Request => session::Reply, Refused;
+    /// The worker's side of a session. All it is ever given is the socket of a delegated one.
+    WorkerSide: session::Request => session::Reply, Awaited;
     /// The gate's side of a session.
     SessionSide: session::Reply => session::Request, Refused;
     /// The gate's side of the ledger.
@@ -141,6 +144,16 @@ pub fn pair() -> Result<(OwnedFd, OwnedFd), TransportError> {
     Ok((a, b))
 }
 
+/// Has the kernel refuse descriptors at the peer. Without the option (before Linux 6.16) `receive`
+/// looks for them.
+fn refuse(socket: BorrowedFd<'_>) -> Result<Rights, Errno> {
+    match sys::pass_descriptors(socket, sys::Passing::Refused) {
+        Ok(()) => Ok(Rights::RefusedBefore),
+        Err(Errno::NOPROTOOPT) => Ok(Rights::MayCome),
+        Err(error) => Err(error),
+    }
+}
+
 /// What it means that a packet was not sent.
 fn unsent(error: Errno) -> TransportError {
     match error {
@@ -172,12 +185,7 @@ impl<S: Side> Endpoint<S> {
         rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
         let rights = match S::DESCRIPTORS {
             Descriptors::Taken | Descriptors::One => Rights::MayCome,
-            Descriptors::Refused => match sys::refuse_descriptors(socket.as_fd()) {
-                Ok(()) => Rights::RefusedBefore,
-                // Without the option (before Linux 6.16) `receive` drops and refuses them.
-                Err(Errno::NOPROTOOPT) => Rights::MayCome,
-                Err(error) => return Err(error.into()),
-            },
+            Descriptors::Refused | Descriptors::Awaited => refuse(socket.as_fd())?,
         };
         Ok(Self {
             socket,
@@ -356,6 +364,24 @@ impl<S: Side> Endpoint<S> {
     /// The socket, moved out.
     pub fn into_socket(self) -> OwnedFd {
         self.socket
+    }
+}
+
+impl Endpoint<WorkerSide> {
+    /// Lets a descriptor come with a frame, until [`Self::refuse_descriptors`].
+    pub fn accept_descriptor(&mut self) -> Result<(), TransportError> {
+        match sys::pass_descriptors(self.socket.as_fd(), sys::Passing::Accepted) {
+            // Without the option they may always come.
+            Ok(()) | Err(Errno::NOPROTOOPT) => self.rights = Rights::MayCome,
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Has the kernel refuse descriptors at the peer again.
+    pub fn refuse_descriptors(&mut self) -> Result<(), TransportError> {
+        self.rights = refuse(self.socket.as_fd())?;
+        Ok(())
     }
 }
 

@@ -113,14 +113,15 @@ impl<S: Side> Endpoint<S> {
     fn packet(&self, buffer: &mut Buffer, how: RecvFlags) -> Result<Taken, TransportError> {
         let mut descriptors = Vec::new();
         let (bytes, flags) = loop {
-            let received = match S::DESCRIPTORS {
-                Descriptors::Refused => {
+            let received = match (S::DESCRIPTORS, self.rights) {
+                (Descriptors::Refused, _) | (Descriptors::Awaited, Rights::RefusedBefore) => {
                     self.receive_into(buffer, &mut RecvAncillaryBuffer::default(), how)
                 }
-                Descriptors::Taken | Descriptors::One => {
+                (Descriptors::Taken | Descriptors::One, _)
+                | (Descriptors::Awaited, Rights::MayCome) => {
                     let room = match S::DESCRIPTORS {
                         Descriptors::Taken => rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX)),
-                        Descriptors::One | Descriptors::Refused => {
+                        Descriptors::One | Descriptors::Awaited | Descriptors::Refused => {
                             rustix::cmsg_space!(ScmRights(1))
                         }
                     };
@@ -145,7 +146,10 @@ impl<S: Side> Endpoint<S> {
             return Err(TransportError::TooLong);
         }
         // Room for one is aligned, and so is room for two.
-        let too_many = S::DESCRIPTORS == Descriptors::One && descriptors.len() > 1;
+        let too_many = match S::DESCRIPTORS {
+            Descriptors::One | Descriptors::Awaited => descriptors.len() > 1,
+            Descriptors::Taken | Descriptors::Refused => false,
+        };
         if flags.contains(ReturnFlags::CTRUNC) || too_many {
             return Err(TransportError::UnwantedDescriptors);
         }

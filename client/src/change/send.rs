@@ -6,12 +6,13 @@ use super::pipe::{COMPOSE_OVERHEAD, Kept, Part, Pipe, overhead};
 use crate::error::{Error, ErrorCode, Violation};
 use crate::label::Excerpt;
 use crate::session::Session;
-use crate::wire::match_reply;
+use crate::wire::{OFFERED, match_reply};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::session::{
     Changed, Compose, Composed, Deed, DropUpload, Limits, Outcome, Planned, Reply, Request,
-    Selector, Upload, UploadId, Uploaded,
+    Selector, Upload, UploadId, Uploaded, input_digest,
 };
+use portcullis_protocol::view::Digest;
 use std::io::Read;
 
 /// A change set that was made.
@@ -30,6 +31,22 @@ pub struct Plan {
     pub planned: Planned,
     /// The difference, as a unified diff of what the session may read.
     pub diff: Vec<u8>,
+}
+
+impl Changes {
+    /// The digest by which a grant or an ask of exactly these changes knows them
+    /// ([`Only::of_inputs`](crate::Only::of_inputs)): that of the request that
+    /// [`Session::change`] sends for them. The names must be written as the worker writes them.
+    /// Changes that travel in more than one request have none.
+    pub fn input(&self) -> Result<Digest, Error> {
+        let packed = pack::pack(self, Deed::Commit, &OFFERED, &mut || UploadId(0))?;
+        let digest = match packed.way {
+            Way::OneFrame { set, content } => input_digest(&Request::Change(set), &content),
+            Way::Composed { .. } => None,
+        };
+        let none = "changes that do not travel in one request cannot be named by their input";
+        digest.ok_or_else(|| Error::invalid(none))
+    }
 }
 
 impl Session {
