@@ -8,7 +8,7 @@ pub(crate) use records::{
     Action, DiffArguments, LogArguments, RunChoice, ServeArguments, StatusArguments, Ties, Where,
 };
 
-pub(crate) use policy::{PolicyAction, PolicyArguments};
+pub(crate) use policy::{PolicyAction, PolicyArguments, PolicyFile, SuggestArguments};
 pub(crate) use review::{Asking, DecideArguments, PassphraseAction, ReviewAction, ReviewArguments};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -70,7 +70,7 @@ Examples:
 The question is asked of a real session. You are told the truth where a worker is told that there is
 nothing.
 
-Exit code: 0 allowed; 77 refused; 1 it could not be asked.";
+Exit code: 0 allowed; 76 it needs an approval; 77 refused; 1 it could not be asked.";
 
 const DOCTOR_EXAMPLES: &str = "\
 Examples:

@@ -4,6 +4,7 @@
 use crate::args::Reach;
 use crate::broker::{Broker, BrokerError};
 use crate::policy::{Policy, PolicyError, PolicyTarget};
+use crate::time::Time;
 use portcullis_client::{AttachOrStartError, Error, MintOrder, Only, Pattern, Session};
 use portcullis_protocol::authority::{Budgets, Effect, RootId, Scope};
 use portcullis_protocol::control::{Deciding, Merged, Minted, Sealed};
@@ -11,7 +12,6 @@ use portcullis_protocol::limits::{LABEL_BYTES_MAX, REASON_BYTES_MAX};
 use portcullis_protocol::path::{Label, RelPath, escape};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::verb::VerbSet;
-use crate::time::Time;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -317,7 +317,7 @@ impl Ground {
                 }
             }
             PolicyTarget::Object(path) => {
-                let object = self::object(rule, path)?;
+                let object = object(rule, path)?;
                 match effect {
                     Effect::Deny => order.deny_object(name, reason, verbs, object),
                     Effect::Hide => order.hide_object(name, reason, object),

@@ -15,6 +15,8 @@ use std::process::ExitCode;
 
 /// Exit code: a worker would be refused.
 const REFUSED: u8 = 77;
+/// Exit code: a worker would have to ask.
+const NEEDS_APPROVAL: u8 = 76;
 
 /// What a worker would be told, and whether that is the whole truth.
 struct Answer {
@@ -43,6 +45,7 @@ pub(crate) fn why(arguments: &WhyArguments) -> ExitCode {
             }
             match answer.told {
                 Verdict::Allowed { .. } => ExitCode::SUCCESS,
+                Verdict::Asks { .. } => ExitCode::from(NEEDS_APPROVAL),
                 Verdict::Refused(_) => ExitCode::from(REFUSED),
             }
         }
@@ -71,7 +74,7 @@ fn answer(arguments: &WhyArguments) -> Result<Answer, ReachError> {
             Some(rule) if ground.hides(rule.name.as_str()) => Truth::Hidden(rule.name.to_string()),
             Some(_) | None => Truth::AsTold,
         },
-        Verdict::Refused(_) | Verdict::Allowed { .. } => Truth::AsTold,
+        Verdict::Refused(_) | Verdict::Allowed { .. } | Verdict::Asks { .. } => Truth::AsTold,
     };
     Ok(Answer {
         told: asked.verdict,
@@ -129,6 +132,17 @@ impl Answer {
                 };
                 say::out(format_args!("  by: the grant of {verbs} on {granted}"));
             }
+            Verdict::Asks { rule } => {
+                say::out(format_args!(
+                    "needs an approval for each use: {verb} `{path}`"
+                ));
+                match rule {
+                    Some(rule) => {
+                        say::out(format_args!("  by: rule {}: {}", rule.name, rule.reason));
+                    }
+                    None => say::out("  by: an ask; nothing grants it"),
+                }
+            }
             Verdict::Refused(refusal) => match &self.truth {
                 Truth::AsTold => say::out(format_args!("refused: {refusal}")),
                 Truth::Hidden(rule) => {
@@ -151,6 +165,12 @@ impl Answer {
                     "prefix": grant.prefix.to_string(),
                     "verbs": grant.verbs.iter().map(|verb| verb.name()).collect::<Vec<_>>(),
                 },
+            }),
+            Verdict::Asks { rule } => json!({
+                "verdict": "needs_approval",
+                "rule": rule.as_ref().map(|rule| json!({
+                    "name": rule.name.as_str(), "reason": rule.reason.as_str(),
+                })),
             }),
             Verdict::Refused(refusal) => refused(refusal),
         };

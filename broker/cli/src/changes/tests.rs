@@ -47,6 +47,12 @@ fn receipt(outcome: Outcome, touched: Vec<Touched>) -> Receipt {
         },
         roots: Few::new(vec![Label::new("w").unwrap()]).unwrap(),
         diff_bytes: 0,
+        authority: portcullis_protocol::authority::AuthorityId([0; 32]),
+        began_ms: 0,
+        request: Digest([0; 32]),
+        previous: Digest([0; 32]),
+        cage: Digest([0; 32]),
+        approval: None,
     }
 }
 
