@@ -83,6 +83,7 @@ fn a_refusal_has_code_rule_and_object() {
             "current": null,
             "message": refused.to_string(),
             "note": null,
+            "proposal": null,
             "object": ".env",
             "retryable": false,
             "rule": { "name": "builtin:env", "reason": "keys" },
