@@ -12,6 +12,7 @@ mod records;
 mod review;
 mod walk;
 
+#[cfg(feature = "tool")]
 pub(crate) use authority::used_of;
 pub use authority::{budgets, delegated, denial, effect, grant, identity, used, verdict};
 

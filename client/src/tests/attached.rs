@@ -4,7 +4,7 @@ use super::*;
 use crate::{AttachError, SOCKET_VARIABLE};
 use portcullis_protocol::authority::AuthorityId;
 use portcullis_protocol::bounded::{Few, Text};
-use portcullis_protocol::session::Identity;
+use portcullis_protocol::session::{Delegated, Identity, Noted};
 use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -176,14 +176,27 @@ fn processes_that_share_a_socket_use_it_one_after_the_other() {
             &Reply::Stat(bound("stale")),
             &[],
         );
+        // Nor a session that was made for it: nobody has its socket any more.
+        let gone = RequestId(first.0.wrapping_add(1 << 29));
+        let delegated = Delegated {
+            session: SessionId(21),
+            authority: AuthorityId([0; 32]),
+        };
+        gate.send(gone, &Reply::Delegated(delegated), &[]);
         let (id, request, _) = gate.next();
         assert!(matches!(request, Request::Hello(_)));
         let second_hello = Refusal::new(Code::OutOfTurn);
         gate.send(id, &Reply::Refused(second_hello), &[]);
         let mut cancelled = Vec::new();
+        let mut acknowledged = 0;
         while let Some((id, request, content)) = gate.try_next() {
             match request {
                 Request::Cancel(cancel) => cancelled.push(cancel.request),
+                Request::Acknowledge(it) => {
+                    assert_eq!((id, it.session), (gone, SessionId(21)));
+                    gate.send(id, &Reply::Noted(Noted {}), &[]);
+                    acknowledged += 1;
+                }
                 Request::Whoami(_) => gate.send(id, &Reply::Whoami(identity()), &[]),
                 Request::Ping(_) => gate.send(id, &Reply::Pong(Ping {}), &content),
                 Request::Hello(_)
@@ -199,11 +212,11 @@ fn processes_that_share_a_socket_use_it_one_after_the_other() {
                 | Request::Compose(_)
                 | Request::ChangeComposed(_)
                 | Request::Delegate(_)
-                | Request::Acknowledge(_)
                 | Request::EndDelegated(_) => panic!("not asked by this worker"),
             }
         }
-        assert_eq!(cancelled, [first.0.wrapping_add(1 << 30)]);
+        assert_eq!(cancelled, [first.0.wrapping_add(1 << 30), gone.0]);
+        assert_eq!(acknowledged, 1);
     });
     let mut worker = worker("ping", ours);
     assert_eq!(result(&mut worker), "9");
@@ -217,7 +230,7 @@ fn processes_that_share_a_socket_use_it_one_after_the_other() {
     gate.join().unwrap();
 }
 
-fn identity() -> Identity {
+pub(crate) fn identity() -> Identity {
     Identity {
         session: SessionId(9),
         authority: AuthorityId([0; 32]),
