@@ -81,9 +81,10 @@ fn start(args: &DelegateArgs, delegation: Delegation) -> Result<Child, (Outcome,
         .attach(&mut command)
         .map_err(|error| (Outcome::NotDone, error.to_string()))?;
     command.spawn().map_err(|error| {
-        let code = match error.kind() {
-            ErrorKind::NotFound => NO_COMMAND,
-            _ => CANNOT_RUN,
+        let code = if error.kind() == ErrorKind::NotFound {
+            NO_COMMAND
+        } else {
+            CANNOT_RUN
         };
         let said = format!("nothing ran: `{}`: {error}", shown());
         (Outcome::Ran(code), said)

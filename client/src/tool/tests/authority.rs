@@ -172,15 +172,14 @@ fn grant(verbs: VerbSet, modes: ModeSet, inputs: Option<u16>) -> GrantView {
     }
 }
 
-#[test]
-fn whoami_shows_asks_modes_budgets_and_what_they_are_used_for() {
+fn narrowed() -> Identity {
     let denial = |name: &str, effect: Effect| DenialView {
         rule: rule(name),
         verbs: VerbSet::WRITING,
         pattern: None,
         effect,
     };
-    let identity = Identity {
+    Identity {
         session: SessionId(9),
         authority: AuthorityId([0xaa; 32]),
         owner: Text::new("ann").unwrap(),
@@ -215,10 +214,14 @@ fn whoami_shows_asks_modes_budgets_and_what_they_are_used_for() {
         ])
         .unwrap(),
         limits: crate::wire::OFFERED,
-    };
-    let (said, _) = tool(&["whoami"], move |gate| {
+    }
+}
+
+#[test]
+fn whoami_shows_asks_modes_budgets_and_what_they_are_used_for() {
+    let (said, _) = tool(&["whoami"], |gate| {
         let (id, ..) = gate.next();
-        gate.send(id, &Reply::Whoami(identity), &[]);
+        gate.send(id, &Reply::Whoami(narrowed()), &[]);
     });
     for line in [
         "conversation chat 3",
