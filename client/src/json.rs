@@ -12,6 +12,8 @@ mod records;
 mod review;
 mod walk;
 
+#[cfg(feature = "tool")]
+pub(crate) use authority::used_of;
 pub use authority::{budgets, delegated, denial, effect, grant, identity, used, verdict};
 
 pub use change::{changed, excerpt, labelled, made, planned, touched};

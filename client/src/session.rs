@@ -156,6 +156,23 @@ impl Session {
         Stream::open(self, &Request::Search(search.clone()))
     }
 
+    /// Lets other processes have their turns on this socket while something else is done; here it
+    /// stays open. When its turn does not come again, the session is not used any more here.
+    pub(crate) fn resting<T>(&mut self, meanwhile: impl FnOnce() -> T) -> T {
+        match std::mem::replace(&mut self.wire.holding, Holding::Sole) {
+            Holding::Sole => meanwhile(),
+            Holding::Shared { _lock: lock } => {
+                drop(lock);
+                let done = meanwhile();
+                match ProcessLock::take(&self) {
+                    Ok(lock) => self.wire.holding = Holding::Shared { _lock: lock },
+                    Err(error) => drop(self.wire.link.end(error)),
+                }
+                done
+            }
+        }
+    }
+
     /// Sends one request, after the hello.
     pub(crate) fn ask(&mut self, request: &Request, content: &[u8]) -> Result<RequestId, Error> {
         self.greet()?;

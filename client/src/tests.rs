@@ -1,10 +1,12 @@
 //! The client against a peer that follows a script: what it says, and what it makes of answers
 //! that are right, late, out of order or hostile.
 
-mod attached;
+pub(crate) mod attached;
 mod changing;
 mod composing;
 mod controlled;
+mod decided;
+mod delegated;
 mod hostile;
 mod recorded;
 mod streamed;
@@ -20,8 +22,8 @@ use portcullis_protocol::session::{
 };
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Binding, Kind, Observation, Role, RootIndex, Stamp, Timestamp};
-use portcullis_transport::{Buffer, Endpoint, SessionSide, pair};
-use std::os::fd::OwnedFd;
+use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError, pair};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::thread::JoinHandle;
 
 const LIMITS: Limits = Limits {
@@ -40,7 +42,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    fn new(socket: OwnedFd) -> Self {
+    pub(crate) fn new(socket: OwnedFd) -> Self {
         Self {
             endpoint: Endpoint::new(socket).unwrap(),
             buffer: Buffer::new(),
@@ -64,11 +66,21 @@ impl Gate {
             .unwrap();
     }
 
+    /// With descriptors; an error where the kernel has been told to let none pass.
+    pub(crate) fn send_with(
+        &self,
+        id: RequestId,
+        reply: &Reply,
+        with: &[BorrowedFd<'_>],
+    ) -> Result<(), TransportError> {
+        self.endpoint.send_with(id, reply, with)
+    }
+
     fn raw(&self, bytes: &[u8]) {
         rustix::net::send(&self.endpoint, bytes, rustix::net::SendFlags::NOSIGNAL).unwrap();
     }
 
-    fn greet(&mut self) {
+    pub(crate) fn greet(&mut self) {
         let (id, request, _) = self.next();
         let Request::Hello(hello) = request else {
             panic!("{request:?} before the hello");

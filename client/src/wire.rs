@@ -6,7 +6,7 @@ use crate::label::Excerpt;
 use crate::link::{Expected, Link};
 use crate::lock::ProcessLock;
 use portcullis_protocol::VERSION;
-use portcullis_protocol::frame::RequestId;
+use portcullis_protocol::frame::{Frame, RequestId};
 use portcullis_protocol::limits::{
     CONTENT_BYTES_MAX, FRAME_BYTES_MAX, IN_FLIGHT_MAX, SEND_DEADLINE_MS, STREAMS_MAX,
 };
@@ -100,11 +100,12 @@ impl Wire {
         buffer: &mut Buffer,
         id: RequestId,
     ) -> Result<(Reply, OwnedFd), Error> {
-        let (from, reply, content, sockets) = self.take(buffer, Expected::One)?;
-        if from != id {
-            return Err(self.violated(Violation::UnknownId(from.0)));
+        let (frame, sockets) = self.take(buffer, Expected::One)?;
+        if frame.id != id {
+            return Err(self.violated(Violation::UnknownId(frame.id.0)));
         }
-        match (told(reply, content), <[OwnedFd; 1]>::try_from(sockets)) {
+        let told = told(frame.message, frame.content);
+        match (told, <[OwnedFd; 1]>::try_from(sockets)) {
             (Ok(reply), Ok([socket])) => Ok((reply, socket)),
             (Err(refused), Err(none)) if none.is_empty() => Err(refused),
             (Ok(_) | Err(_), Ok(_) | Err(_)) => Err(self.violated(Violation::Descriptors)),
@@ -117,9 +118,9 @@ impl Wire {
         buffer: &'b mut Buffer,
         expected: Expected,
     ) -> Result<(RequestId, Reply, &'b [u8]), Error> {
-        let (id, reply, content, descriptors) = self.take(buffer, expected)?;
+        let (frame, descriptors) = self.take(buffer, expected)?;
         if descriptors.is_empty() {
-            Ok((id, reply, content))
+            Ok((frame.id, frame.message, frame.content))
         } else {
             Err(self.violated(Violation::Descriptors))
         }
@@ -130,7 +131,7 @@ impl Wire {
         &mut self,
         buffer: &'b mut Buffer,
         expected: Expected,
-    ) -> Result<(RequestId, Reply, &'b [u8], Vec<OwnedFd>), Error> {
+    ) -> Result<(Frame<'b, Reply>, Vec<OwnedFd>), Error> {
         match self.holding {
             Holding::Sole => {}
             Holding::Shared { .. } => self.pass_strangers(buffer)?,
@@ -139,7 +140,7 @@ impl Wire {
         if let Reply::Closing(closing) = frame.message {
             return Err(self.link.end(Error::new(ErrorCode::Closed(Some(closing)))));
         }
-        Ok((frame.id, frame.message, frame.content, descriptors))
+        Ok((frame, descriptors))
     }
 
     /// Drops answers to requests of processes that had this socket before and ended in the middle,

@@ -110,10 +110,7 @@ fn word(text: &[u8], from: usize) -> Option<(&str, u8, &[u8])> {
     let (word, behind) = text.split_at_checked(end)?;
     let (end, behind) = behind.split_first()?;
     // What is not UTF-8 names nothing; shown as it begins.
-    let word = match std::str::from_utf8(word) {
-        Ok(word) => word,
-        Err(_) => "\u{fffd}",
-    };
+    let word = std::str::from_utf8(word).unwrap_or("\u{fffd}");
     Some((word, *end, behind))
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::{AttachError, SOCKET_VARIABLE};
 use portcullis_protocol::authority::AuthorityId;
 use portcullis_protocol::bounded::{Few, Text};
-use portcullis_protocol::session::Identity;
+use portcullis_protocol::session::{Delegated, Identity, Noted};
 use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -162,49 +162,63 @@ fn a_second_process_on_one_socket_waits_for_its_turn() {
     assert_eq!(result(&mut worker), "free");
 }
 
+/// A gate whose worker is one process after another, some of which ended in the middle.
+fn after_others(gate: &mut Gate) {
+    gate.greet();
+    let (first, _, content) = gate.next();
+    gate.send(first, &Reply::Pong(Ping {}), &content);
+    // An answer that its process did not wait for: the next one must not take it for its own.
+    gate.send(
+        RequestId(first.0.wrapping_add(1 << 30)),
+        &Reply::Stat(bound("stale")),
+        &[],
+    );
+    // Nor a session that was made for it: nobody has its socket any more.
+    let gone = RequestId(first.0.wrapping_add(1 << 29));
+    let delegated = Delegated {
+        session: SessionId(21),
+        authority: AuthorityId([0; 32]),
+    };
+    gate.send(gone, &Reply::Delegated(delegated), &[]);
+    let (id, ..) = gate.next();
+    let second_hello = Refusal::new(Code::OutOfTurn);
+    gate.send(id, &Reply::Refused(second_hello), &[]);
+    let mut cancelled = Vec::new();
+    let mut acknowledged = 0;
+    while let Some((id, request, content)) = gate.try_next() {
+        match request {
+            Request::Cancel(cancel) => cancelled.push(cancel.request),
+            Request::Acknowledge(it) => {
+                assert_eq!((id, it.session), (gone, SessionId(21)));
+                gate.send(id, &Reply::Noted(Noted {}), &[]);
+                acknowledged += 1;
+            }
+            Request::Whoami(_) => gate.send(id, &Reply::Whoami(identity()), &[]),
+            Request::Ping(_) => gate.send(id, &Reply::Pong(Ping {}), &content),
+            Request::Hello(_)
+            | Request::Stat(_)
+            | Request::Read(_)
+            | Request::List(_)
+            | Request::Glob(_)
+            | Request::Search(_)
+            | Request::Why(_)
+            | Request::Change(_)
+            | Request::Upload(_)
+            | Request::DropUpload(_)
+            | Request::Compose(_)
+            | Request::ChangeComposed(_)
+            | Request::Delegate(_)
+            | Request::EndDelegated(_) => panic!("not asked by this worker"),
+        }
+    }
+    assert_eq!(cancelled, [first.0.wrapping_add(1 << 30), gone.0]);
+    assert_eq!(acknowledged, 1);
+}
+
 #[test]
 fn processes_that_share_a_socket_use_it_one_after_the_other() {
     let (ours, theirs) = pair().unwrap();
-    let gate = std::thread::spawn(move || {
-        let mut gate = Gate::new(theirs);
-        gate.greet();
-        let (first, _, content) = gate.next();
-        gate.send(first, &Reply::Pong(Ping {}), &content);
-        // An answer that its process did not wait for: the next one must not take it for its own.
-        gate.send(
-            RequestId(first.0.wrapping_add(1 << 30)),
-            &Reply::Stat(bound("stale")),
-            &[],
-        );
-        let (id, request, _) = gate.next();
-        assert!(matches!(request, Request::Hello(_)));
-        let second_hello = Refusal::new(Code::OutOfTurn);
-        gate.send(id, &Reply::Refused(second_hello), &[]);
-        let mut cancelled = Vec::new();
-        while let Some((id, request, content)) = gate.try_next() {
-            match request {
-                Request::Cancel(cancel) => cancelled.push(cancel.request),
-                Request::Whoami(_) => gate.send(id, &Reply::Whoami(identity()), &[]),
-                Request::Ping(_) => gate.send(id, &Reply::Pong(Ping {}), &content),
-                Request::Hello(_)
-                | Request::Stat(_)
-                | Request::Read(_)
-                | Request::List(_)
-                | Request::Glob(_)
-                | Request::Search(_)
-                | Request::Why(_)
-                | Request::Change(_)
-                | Request::Upload(_)
-                | Request::DropUpload(_)
-                | Request::Compose(_)
-                | Request::ChangeComposed(_)
-                | Request::Delegate(_)
-                | Request::Acknowledge(_)
-                | Request::EndDelegated(_) => panic!("not asked by this worker"),
-            }
-        }
-        assert_eq!(cancelled, [first.0.wrapping_add(1 << 30)]);
-    });
+    let gate = std::thread::spawn(move || after_others(&mut Gate::new(theirs)));
     let mut worker = worker("ping", ours);
     assert_eq!(result(&mut worker), "9");
     let second = output(&mut worker);
@@ -217,7 +231,7 @@ fn processes_that_share_a_socket_use_it_one_after_the_other() {
     gate.join().unwrap();
 }
 
-fn identity() -> Identity {
+pub(crate) fn identity() -> Identity {
     Identity {
         session: SessionId(9),
         authority: AuthorityId([0; 32]),

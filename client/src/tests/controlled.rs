@@ -11,7 +11,7 @@ use portcullis_protocol::ledger::CageReport;
 use portcullis_protocol::path::Label;
 use portcullis_protocol::verb::VerbSet;
 use portcullis_transport::ControlSide;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 pub(super) struct Warden {
@@ -20,6 +20,13 @@ pub(super) struct Warden {
 }
 
 impl Warden {
+    pub(super) fn new(socket: OwnedFd) -> Self {
+        Self {
+            endpoint: Endpoint::new(socket).unwrap(),
+            buffer: Buffer::new(),
+        }
+    }
+
     pub(super) fn next(&mut self) -> (RequestId, Order, Vec<OwnedFd>) {
         let packet = self.endpoint.receive(&mut self.buffer).unwrap();
         let (frame, descriptors) = packet.decode().unwrap();
@@ -42,10 +49,7 @@ pub(super) fn control(
 ) -> (Control, JoinHandle<()>) {
     let (ours, theirs) = pair().unwrap();
     let warden = std::thread::spawn(move || {
-        let mut warden = Warden {
-            endpoint: Endpoint::new(theirs).unwrap(),
-            buffer: Buffer::new(),
-        };
+        let mut warden = Warden::new(theirs);
         let (id, order, _) = warden.next();
         assert!(matches!(order, Order::Hello(_)));
         let welcome = control::Welcome {
@@ -60,7 +64,7 @@ pub(super) fn control(
     (Control::new(ours).unwrap(), warden)
 }
 
-fn minted() -> Answer {
+pub(super) fn minted() -> Answer {
     Answer::Minted(Minted {
         session: SessionId(9),
         authority: AuthorityId([0; 32]),

@@ -1,6 +1,7 @@
 //! The command line, parsed into the requests' own types.
 
 mod change;
+mod delegate;
 mod pairs;
 mod values;
 
@@ -8,6 +9,7 @@ pub(super) use change::{
     ChmodArgs, DeleteArgs, EditArgs, ExpectArgs, LinkArgs, MkdirArgs, MoveArgs, PatchArgs,
     PatchFormat, WriteArgs,
 };
+pub(super) use delegate::DelegateArgs;
 pub(super) use pairs::{Pair, Target, Text};
 
 use super::help;
@@ -75,6 +77,9 @@ pub(super) enum Question {
     /// Why a verb on a path is allowed or refused.
     #[command(after_help = help::WHY)]
     Why(WhyArgs),
+    /// Run a command with a narrower session of its own.
+    #[command(after_help = help::DELEGATE)]
+    Delegate(DelegateArgs),
     #[command(flatten)]
     Change(Deeds),
 }
@@ -371,5 +376,10 @@ mod tests {
         assert!(parse(&["t", "move", "a", "b", "--replace"]).is_ok());
         assert!(parse(&["t", "chmod", "4755", "a"]).is_err());
         assert!(parse(&["t", "edit", "a", "--old", "x", "--new", "y", "--count", "0"]).is_err());
+        assert!(parse(&["t", "delegate", "--grant", "read:src", "--", "ls", "-l"]).is_ok());
+        assert!(parse(&["t", "delegate", "--ask", "write:src", "--", "ls"]).is_ok());
+        assert!(parse(&["t", "delegate", "--", "ls"]).is_err());
+        assert!(parse(&["t", "delegate", "--grant", "read:src"]).is_err());
+        assert!(parse(&["t", "delegate", "--grant", "read:src", "ls"]).is_err());
     }
 }

@@ -14,6 +14,7 @@ Examples:
   portcullis-tool read a.rs --labels          each line behind a label that an edit can name
   portcullis-tool patch < fix.diff            all changes of a patch, or none
   portcullis-tool why read .env               which rule decides, and what would allow it
+  portcullis-tool delegate --grant read:src -- CMD    CMD with less than this session has
 
 Exit codes:
   0   done; for search: something was found
@@ -21,7 +22,8 @@ Exit codes:
   2   wrong usage
   75  conflict: a file is not as expected or was not seen whole, exists already, does not hold the
       text as often, or a label is not current; what is there now comes with it
-  76  needs approval (kept for later)
+  76  needs an approval: nothing was changed; the number of the proposal is said, and once a person
+      has approved it, the very same command does it
   77  denied: a rule, a missing grant, or a path outside every root
   78  no session: PORTCULLIS_SOCKET_FD holds no session socket
   79  uncertain: it is not known whether the change was made; look at the files
@@ -37,7 +39,8 @@ Examples:
   portcullis-tool whoami
   portcullis-tool whoami --json
 
-Rules that hide are not listed: what they cover is absent.";
+What needs an approval for each use is listed apart. Rules that hide are not listed: what they cover is
+absent.";
 
 pub(super) const STAT: &str = "\
 Examples:
@@ -209,6 +212,21 @@ Examples:
   portcullis-tool why search /etc/passwd      a path outside every root
 
 Nothing is opened for content. The exit code is 0 when there is an answer, whatever it is.";
+
+pub(super) const DELEGATE: &str = "\
+Examples:
+  portcullis-tool delegate --grant reading:src -- ./check    read src, and nothing else
+  portcullis-tool delegate --grant read,write:new:out -- ./make    new files in out, none replaced
+  portcullis-tool delegate --grant reading:. --ask write:. --expires 10m -- ./helper
+  portcullis-tool delegate --grant reading:. --budget operations=100 -- ./helper
+
+The command gets a session of its own in place of this one. It may do what is named here as far as
+this session may, and is told of no more; what `whoami` says in it is what it got. Rules that deny
+hold in it as well. It is over when the command ends, or this session. VERBS are verbs joined by
+commas, write:new and the like for a mode of one, or reading, writing, all.
+
+The exit code is the command's; 126 or 127 when it cannot be run. Budgets are taken from this
+session's for good.";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:

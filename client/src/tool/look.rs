@@ -8,6 +8,8 @@ use crate::ask;
 use crate::error::Error;
 use crate::json;
 use crate::session::Session;
+use crate::words::Words;
+use portcullis_protocol::authority::{AuthorityId, Budget, Budgets, Effect};
 use portcullis_protocol::path::escape;
 use portcullis_protocol::refusal::Rule;
 use portcullis_protocol::session::{DenialView, GrantView, Identity, Links, RootView, Verdict};
@@ -31,13 +33,19 @@ pub(super) fn whoami(session: &mut Session, report: &Report) -> Outcome {
 
 fn identity_text(identity: &Identity) -> Result<String, fmt::Error> {
     let mut text = String::new();
-    let id = json::hex(identity.authority.0.get(..8).unwrap_or_default());
+    let short = |id: AuthorityId| json::hex(id.0.get(..8).unwrap_or_default());
     writeln!(
         text,
         "session {} for {}",
         identity.session.0, identity.owner
     )?;
-    writeln!(text, "authority {id}…")?;
+    if !identity.conversation.as_str().is_empty() {
+        writeln!(text, "conversation {}", identity.conversation)?;
+    }
+    writeln!(text, "authority {}…", short(identity.authority))?;
+    if let Some(parent) = identity.parent {
+        writeln!(text, "within authority {}…", short(parent))?;
+    }
     if let Some(expires) = identity.expires_ms {
         writeln!(text, "expires {expires} ms after 1970")?;
     }
@@ -48,13 +56,47 @@ fn identity_text(identity: &Identity) -> Result<String, fmt::Error> {
     }
     writeln!(text, "\ngrants")?;
     for grant in identity.grants.as_slice() {
-        writeln!(text, "  {:<21} {}", grant_place(grant, roots), grant.verbs)?;
+        writeln!(text, "{}", grant_line(grant, roots))?;
     }
-    let denials = identity.denials.as_slice();
+    if !identity.asks.as_slice().is_empty() {
+        writeln!(text, "\nneeds an approval for each use")?;
+        for ask in identity.asks.as_slice() {
+            writeln!(text, "{}", grant_line(ask, roots))?;
+        }
+    }
+    if identity.budgets != Budgets::UNLIMITED {
+        writeln!(text, "\nbudgets (used, of how much)")?;
+        for budget in Budget::ALL {
+            if let Some(most) = identity.budgets.of(budget) {
+                let used = json::used_of(&identity.used, budget);
+                writeln!(text, "  {:<21} {used} of {most}", budget.name())?;
+            }
+        }
+    }
+    rules_text(identity.denials.as_slice(), &mut text)?;
+    Ok(text)
+}
+
+/// The rules, each in a line: those that deny, and those that make an approval needed.
+fn rules_text(denials: &[DenialView], text: &mut String) -> fmt::Result {
+    let of = |effect: Effect| -> Vec<DenialView> {
+        let of = denials.iter().filter(|denial| denial.effect == effect);
+        of.cloned().collect()
+    };
     writeln!(
         text,
         "\nrules that deny (--json has every pattern; rules that hide are not shown)"
     )?;
+    rule_lines(&of(Effect::Deny), text)?;
+    let asking = of(Effect::Ask);
+    if !asking.is_empty() {
+        writeln!(text, "\nrules that make an approval needed for each use")?;
+        rule_lines(&asking, text)?;
+    }
+    Ok(())
+}
+
+fn rule_lines(denials: &[DenialView], text: &mut String) -> fmt::Result {
     let names = denials.iter().map(|denial| denial.rule.name.as_str());
     let width = names.map(|name| name.chars().count()).max().unwrap_or(0);
     let mut shown: Vec<(&Rule, VerbSet)> = Vec::new();
@@ -64,7 +106,28 @@ fn identity_text(identity: &Identity) -> Result<String, fmt::Error> {
             writeln!(text, "{}", rule_line(denial, denials, width))?;
         }
     }
-    Ok(text)
+    Ok(())
+}
+
+/// A grant or an ask, in a line.
+fn grant_line(grant: &GrantView, roots: &[RootView]) -> String {
+    let only = match grant.inputs {
+        None => String::new(),
+        Some(1) => " (one exact operation)".to_owned(),
+        Some(count) => format!(" ({count} exact operations)"),
+    };
+    format!(
+        "  {:<21} {}{only}",
+        grant_place(grant, roots),
+        words_of(grant)
+    )
+}
+
+fn words_of(grant: &GrantView) -> Words {
+    Words {
+        verbs: grant.verbs,
+        modes: grant.modes,
+    }
 }
 
 /// One rule, with a few of its patterns: the simplest, which say most to a person.
@@ -207,7 +270,7 @@ fn verdict_text(verb: Verb, asked: &str, verdict: &Verdict, roots: &[RootView]) 
             "allowed: {verb} of `{asked}`, which is /{}/{}, by the grant of {} on {}\n",
             label_of(binding.root, roots),
             binding.path,
-            grant.verbs,
+            words_of(grant),
             grant_place(grant, roots),
         ),
         Verdict::Asks { rule: Some(rule) } => format!(
@@ -231,7 +294,6 @@ fn verdict_text(verb: Verb, asked: &str, verdict: &Verdict, roots: &[RootView]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use portcullis_protocol::authority::Effect;
     use portcullis_protocol::bounded::{Bytes, Text};
     use portcullis_protocol::refusal::{Code, Refusal};
 

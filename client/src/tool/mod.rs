@@ -5,6 +5,7 @@
 mod ahead;
 mod args;
 mod change;
+mod delegate;
 mod edit;
 mod find;
 mod help;
@@ -31,8 +32,9 @@ use report::{Outcome, Report};
 use std::process::ExitCode;
 
 /// Runs the command of this process's arguments, and gives its exit code: 0 done, 1 not done (or
-/// `search` found nothing), 2 wrong usage, 75 conflict, 77 denied, 78 no session, 79 uncertain. 76
-/// is kept for *needs approval*.
+/// `search` found nothing), 2 wrong usage, 75 conflict, 76 needs an approval, 77 denied, 78 no
+/// session, 79 uncertain. `delegate` gives the code of its command, 126 or 127 when that cannot be
+/// run.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -79,6 +81,7 @@ fn ask(
         Question::Glob(args) => walk::glob(args, place, session, report),
         Question::Search(args) => find::search(args, place, session, report),
         Question::Why(args) => look::why(args, place, session, report),
+        Question::Delegate(args) => delegate::delegate(args, place, session, report),
         Question::Change(task) => {
             let job = change::Job {
                 place,

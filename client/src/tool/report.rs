@@ -40,6 +40,8 @@ pub(super) enum Outcome {
     NoSession,
     /// It is not known whether it was done.
     Uncertain,
+    /// A command ran and gave this code; or could not be run, which has codes of its own.
+    Ran(u8),
 }
 
 impl Outcome {
@@ -52,6 +54,7 @@ impl Outcome {
             Self::Denied => 77,
             Self::NoSession => 78,
             Self::Uncertain => 79,
+            Self::Ran(code) => code,
         })
     }
 

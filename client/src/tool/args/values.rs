@@ -2,11 +2,13 @@
 
 use clap::builder::RangedI64ValueParser;
 use portcullis_protocol::anchor::Anchor;
+use portcullis_protocol::authority::Budget;
 use portcullis_protocol::limits::{SEARCH_CONTEXT_MAX, SEARCH_FILE_BYTES_MAX};
 use portcullis_protocol::path::Label;
 use portcullis_protocol::session::{Cursor, Range};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Digest, Stamp};
+use std::time::Duration;
 
 /// A number from 1 to what the protocol allows.
 pub(super) fn from_1(most: u32) -> RangedI64ValueParser<u32> {
@@ -80,6 +82,30 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("at most {} MiB", SEARCH_FILE_BYTES_MAX >> 20))
 }
 
+/// A limit on how much may be done.
+pub(super) fn budget(text: &str) -> Result<(Budget, u64), String> {
+    let kinds = || Budget::ALL.map(Budget::name).join(", ");
+    let (kind, most) = text
+        .split_once('=')
+        .ok_or_else(|| format!("KIND=N, where KIND is one of {}", kinds()))?;
+    let budget = Budget::ALL.into_iter().find(|one| one.name() == kind);
+    let budget = budget.ok_or_else(|| format!("`{kind}` is none of {}", kinds()))?;
+    Ok((budget, number(most)?))
+}
+
+/// A time: seconds, or with `s`, `m` or `h`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let (digits, seconds) = [("s", 1), ("m", 60), ("h", 3600)]
+        .into_iter()
+        .find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)))
+        .unwrap_or((text, 1));
+    let seconds = number(digits)?.checked_mul(seconds);
+    let seconds = seconds.filter(|seconds| *seconds > 0);
+    seconds
+        .map(Duration::from_secs)
+        .ok_or_else(|| format!("`{text}`: at least a second, such as 90, 5m or 2h"))
+}
+
 /// A version as `stat` shows it.
 pub(super) fn stamp(text: &str) -> Result<Stamp, String> {
     crate::stamp::parse(text).ok_or_else(|| "no stamp: copy it as `stat` shows it".to_owned())
@@ -146,6 +172,20 @@ mod tests {
         assert_eq!(size("3m"), Ok(3 << 20));
         assert!(size("1000M").is_err());
         assert!(size("99999999999999999M").is_err());
+    }
+
+    #[test]
+    fn budgets_name_their_kind_and_times_have_units() {
+        assert_eq!(budget("read-bytes=9"), Ok((Budget::ReadBytes, 9)));
+        for bad in ["read-bytes", "reads=1", "creates=", "creates=-1"] {
+            assert!(budget(bad).is_err(), "{bad}");
+        }
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
+        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
+        for bad in ["", "0", "m", "1d", "-1", "99999999999999999h"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]
