@@ -1,11 +1,13 @@
 //! The command line. Its help teaches by example.
 
+mod log;
 mod policy;
 mod records;
 mod review;
 
+pub(crate) use log::{DigestChoice, ExportArguments, LogArguments, RefusalChoice, Wish};
 pub(crate) use records::{
-    Action, DiffArguments, LogArguments, RunChoice, ServeArguments, StatusArguments, Ties, Where,
+    DiffArguments, RunChoice, ServeArguments, StatusArguments, Ties, Where,
 };
 
 pub(crate) use policy::{PolicyAction, PolicyArguments};
