@@ -6,9 +6,7 @@ mod records;
 mod review;
 
 pub(crate) use log::{DigestChoice, ExportArguments, LogArguments, RefusalChoice, Wish};
-pub(crate) use records::{
-    DiffArguments, RunChoice, ServeArguments, StatusArguments, Ties, Where,
-};
+pub(crate) use records::{DiffArguments, RunChoice, ServeArguments, StatusArguments, Ties, Where};
 
 pub(crate) use policy::{PolicyAction, PolicyArguments};
 pub(crate) use review::{Asking, DecideArguments, PassphraseAction, ReviewAction, ReviewArguments};

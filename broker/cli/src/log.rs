@@ -115,7 +115,9 @@ fn show(book: &mut Book, run: RunChoice, form: Form) -> Result<ExitCode, BookErr
     match form {
         Form::Json => {
             let mut receipts = Vec::new();
-            book.receipts(record.run, |receipt| receipts.push(receipt::document(&receipt, &Digests::Plain)))?;
+            book.receipts(record.run, |receipt| {
+                receipts.push(receipt::document(&receipt, &Digests::Plain))
+            })?;
             say::out(json!({"version": 1, "run": run_json(&record), "receipts": receipts}));
         }
         Form::Text => {

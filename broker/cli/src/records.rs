@@ -164,6 +164,8 @@ impl Book {
             }
             all.extend(page);
         }
+    }
+
     /// The receipt of this number, and its run.
     pub(crate) fn receipt(&mut self, number: u64) -> Result<(RunId, Receipt), BookError> {
         let found = match self {

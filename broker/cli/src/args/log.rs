@@ -269,7 +269,13 @@ mod tests {
     #[test]
     fn a_head_is_64_digits_and_nothing_else() {
         assert_eq!(digest(&"0a".repeat(32)), Ok(Digest([10; 32])));
-        for wrong in ["", &"0a".repeat(31), &"0a".repeat(33), &"+a".repeat(32), &"é".repeat(32)] {
+        for wrong in [
+            "",
+            &"0a".repeat(31),
+            &"0a".repeat(33),
+            &"+a".repeat(32),
+            &"é".repeat(32),
+        ] {
             assert!(digest(wrong).is_err(), "{wrong}");
         }
     }

@@ -9,8 +9,8 @@ use crate::records::{Book, BookError, own};
 use crate::say;
 use crate::time::Time;
 use portcullis_protocol::control::{Receipt, RefusalRecord, RunId, SessionRecord};
-use portcullis_protocol::view::Digest;
 use portcullis_protocol::path::escape;
+use portcullis_protocol::view::Digest;
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
@@ -159,12 +159,7 @@ impl Export {
         Ok(())
     }
 
-    fn end(
-        mut self,
-        end: &End,
-        output: Option<&Path>,
-        form: Form,
-    ) -> Result<ExitCode, BookError> {
+    fn end(mut self, end: &End, output: Option<&Path>, form: Form) -> Result<ExitCode, BookError> {
         let End { broken, head } = end;
         let line = json!({
             "sessions": self.counts.sessions,

@@ -66,11 +66,7 @@ struct Seen {
     head: Option<Digest>,
 }
 
-pub(super) fn verify(
-    path: &Path,
-    head: Option<Digest>,
-    form: Form,
-) -> Result<ExitCode, BookError> {
+pub(super) fn verify(path: &Path, head: Option<Digest>, form: Form) -> Result<ExitCode, BookError> {
     let name = escape(path.as_os_str().as_bytes());
     let failed = |source| BookError::File {
         what: name.clone(),
@@ -177,7 +173,10 @@ fn in_place(raw: &[Raw], number: u64, line: &Line, previous: Digest) -> Result<(
     if line.number == number {
         // It is whole, and was written after another line than the one that is before it.
         let before = number.saturating_sub(1);
-        return fault(Kind::Changed, format!("line {before}, which line {number} was not written after"));
+        return fault(
+            Kind::Changed,
+            format!("line {before}, which line {number} was not written after"),
+        );
     }
     let wanted = |other: &Raw| {
         Line::read(&other.bytes)
@@ -235,7 +234,9 @@ fn means(
             }
         }
         ("receipt", _) => {
-            let session = ids().and_then(|ids| sessions.get_mut(&ids)).ok_or_else(unfit)?;
+            let session = ids()
+                .and_then(|ids| sessions.get_mut(&ids))
+                .ok_or_else(unfit)?;
             if line.text("previous_chain") != Some(&session.chain) {
                 return Err(unfit());
             }
@@ -254,11 +255,7 @@ fn means(
 }
 
 /// Whether sessions and the whole end as they say.
-fn ends(
-    head: &Line,
-    sessions: &HashMap<(u64, u64), Session>,
-    seen: &Seen,
-) -> Result<(), Fault> {
+fn ends(head: &Line, sessions: &HashMap<(u64, u64), Session>, seen: &Seen) -> Result<(), Fault> {
     for ((run, session), state) in sessions {
         if state.said.0 != state.receipts || state.said.1 != state.chain {
             let what = format!("session {session} of run {run} does not end with its last receipt");

@@ -148,9 +148,8 @@ fn state(state: &PathState, digests: &Digests) -> Value {
 
 /// Which object, and which version of it.
 fn object(stamp: &Stamp) -> Value {
-    let time = |time: &portcullis_protocol::view::Timestamp| {
-        format!("{}.{:09}", time.seconds, time.nanos)
-    };
+    let time =
+        |time: &portcullis_protocol::view::Timestamp| format!("{}.{:09}", time.seconds, time.nanos);
     json!({
         "device": stamp.device,
         "inode": stamp.inode,
@@ -171,9 +170,14 @@ pub(super) fn show(book: &mut Book, number: u64, form: Form) -> Result<ExitCode,
             let mut told = lines(&receipt);
             told.extend(rest(&receipt));
             told.iter().for_each(say::out);
-            say::out(format_args!("  run {}, session {}", run.0, receipt.session.0));
+            say::out(format_args!(
+                "  run {}, session {}",
+                run.0, receipt.session.0
+            ));
             if receipt.diff_bytes > 0 {
-                say::out(format_args!("  difference: portcullis diff --receipt {number}"));
+                say::out(format_args!(
+                    "  difference: portcullis diff --receipt {number}"
+                ));
             }
         }
     }

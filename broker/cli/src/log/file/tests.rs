@@ -60,7 +60,10 @@ fn an_export_holds_together_and_its_head_is_known() {
     checked(&file, Some(head)).unwrap();
     let other = checked(&file, Some(Digest([1; 32]))).unwrap_err();
     assert_eq!(other.kind, Kind::Changed);
-    assert!(found(b"").1.contains("line 0"), "an empty file is no export");
+    assert!(
+        found(b"").1.contains("line 0"),
+        "an empty file is no export"
+    );
 }
 
 #[test]
@@ -105,7 +108,10 @@ fn a_changed_line_is_named() {
         let at = file[changed].len() / 2;
         file[changed][at] ^= 1;
         let (kind, what) = found(&file.concat());
-        assert_eq!((kind, what), (Kind::Changed, format!("line {}", changed + 1)));
+        assert_eq!(
+            (kind, what),
+            (Kind::Changed, format!("line {}", changed + 1))
+        );
     }
 }
 
@@ -116,11 +122,17 @@ fn a_missing_line_is_named() {
         let mut file = file.clone();
         file.remove(missing);
         let (kind, what) = found(&file.concat());
-        assert_eq!((kind, what), (Kind::Missing, format!("line {}", missing + 1)));
+        assert_eq!(
+            (kind, what),
+            (Kind::Missing, format!("line {}", missing + 1))
+        );
     }
     let mut two = file;
     two.drain(2..4);
-    assert_eq!(found(&two.concat()), (Kind::Missing, "lines 3 to 4".to_owned()));
+    assert_eq!(
+        found(&two.concat()),
+        (Kind::Missing, "lines 3 to 4".to_owned())
+    );
 }
 
 #[test]
@@ -133,7 +145,11 @@ fn lines_in_another_order_are_named() {
         assert_eq!(kind, Kind::Reordered);
         assert_eq!(
             what,
-            format!("line {} was line {} when it was written", place + 1, place + 2)
+            format!(
+                "line {} was line {} when it was written",
+                place + 1,
+                place + 2
+            )
         );
     }
     let mut twice = file.clone();
@@ -157,7 +173,10 @@ fn a_line_of_another_export_is_named() {
     }
     let mut after = file;
     after.extend(other);
-    assert_eq!(found(&after.concat()), (Kind::Foreign, "line 8 is after the head".to_owned()));
+    assert_eq!(
+        found(&after.concat()),
+        (Kind::Foreign, "line 8 is after the head".to_owned())
+    );
 }
 
 #[test]
@@ -169,13 +188,19 @@ fn a_torn_end_is_told_from_tampering() {
         for cut in 1..bytes.len() {
             let (kind, what) = found(&file[..before + cut]);
             assert_eq!(kind, Kind::Torn);
-            assert!(what.starts_with(&format!("line {} is cut short", line + 1)), "{what}");
+            assert!(
+                what.starts_with(&format!("line {} is cut short", line + 1)),
+                "{what}"
+            );
         }
         before += bytes.len();
         if line + 1 < whole.len() {
             let (kind, what) = found(&file[..before]);
             assert_eq!(kind, Kind::Torn);
-            assert!(what.contains(&format!("after line {}, without", line + 1)), "{what}");
+            assert!(
+                what.contains(&format!("after line {}, without", line + 1)),
+                "{what}"
+            );
         }
     }
 }
@@ -204,7 +229,10 @@ fn lines_that_were_linked_anew_are_found_by_what_they_say_or_by_the_head() {
     assert_eq!(forged(&|_| {}), export(1));
     let said: Change<'_> = &|all| all[3].1["names"][0]["name"] = json!("/w/y");
     checked(&forged(said), None).unwrap();
-    assert_eq!(checked(&forged(said), head).unwrap_err().kind, Kind::Changed);
+    assert_eq!(
+        checked(&forged(said), head).unwrap_err().kind,
+        Kind::Changed
+    );
     let changes: [Change<'_>; 8] = [
         &|all| drop(all.remove(3)),
         &|all| all.swap(3, 4),
