@@ -1,12 +1,12 @@
 //! The command line. Its help teaches by example.
 
+mod log;
 mod policy;
 mod records;
 mod review;
 
-pub(crate) use records::{
-    Action, DiffArguments, LogArguments, RunChoice, ServeArguments, StatusArguments, Ties, Where,
-};
+pub(crate) use log::{DigestChoice, ExportArguments, LogArguments, RefusalChoice, Wish};
+pub(crate) use records::{DiffArguments, RunChoice, ServeArguments, StatusArguments, Ties, Where};
 
 pub(crate) use policy::{PolicyAction, PolicyArguments, PolicyFile, SuggestArguments};
 pub(crate) use review::{Asking, DecideArguments, PassphraseAction, ReviewAction, ReviewArguments};

@@ -63,26 +63,6 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-pub(crate) fn state_json(state: &PathState) -> Value {
-    match state {
-        PathState::Absent => json!({"state": "absent"}),
-        PathState::Unknown => json!({"state": "unknown"}),
-        PathState::Present(there) => json!({
-            "state": "present", "kind": there.kind.name(), "mode": format!("{:04o}", there.mode),
-            "size": there.size, "digest": there.digest.map(|digest| hex(&digest.0)),
-        }),
-    }
-}
-
-pub(crate) fn touched_json(receipt: &Receipt, touched: &Touched) -> Value {
-    json!({
-        "verb": touched.verb.name(),
-        "name": place(receipt, touched),
-        "before": state_json(&touched.before),
-        "after": state_json(&touched.after),
-    })
-}
-
 /// How a name ended up, seen from the run's first change of it to its last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Net {

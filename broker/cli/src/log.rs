@@ -1,41 +1,46 @@
 //! `portcullis log`: what is on record of runs.
 
-use crate::args::{Action, Form, LogArguments, RunChoice};
-use crate::changes::{hex, line, touched_json};
+mod export;
+mod file;
+mod lines;
+mod receipt;
+mod repair;
+mod verify;
+
+use crate::args::{Form, LogArguments, RunChoice, Wish};
 use crate::records::{Book, BookError, embedded};
 use crate::say;
 use crate::time::Time;
-use portcullis_protocol::control::{Receipt, RunRecord, Verified};
+use portcullis_protocol::control::RunRecord;
 use portcullis_protocol::path::escape;
+use receipt::Digests;
 use serde_json::{Value, json};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 /// Shows, checks or writes out.
 pub(crate) fn log(arguments: &LogArguments) -> ExitCode {
-    let (run, action) = match arguments.wish() {
+    let wish = match arguments.wish() {
         Ok(wish) => wish,
         Err(wrong) => {
             say::err(format_args!("portcullis: {wrong}"));
             return ExitCode::from(2);
         }
     };
-    let outcome = Book::open(&arguments.place).and_then(|mut book| match (action, run) {
-        (Action::Verify, _) => verify(&mut book, arguments.form()),
-        (Action::Show, None) => {
-            list(&mut book, arguments)?;
-            Ok(ExitCode::SUCCESS)
+    let form = arguments.form();
+    let place = &arguments.place;
+    let outcome = match wish {
+        Wish::List => Book::open(place).and_then(|mut book| list(&mut book, arguments)),
+        Wish::Run(run) => Book::open(place).and_then(|mut book| show(&mut book, run, form)),
+        Wish::Receipt(receipt) => {
+            Book::open(place).and_then(|mut book| receipt::show(&mut book, receipt, form))
         }
-        (Action::Show, Some(run)) => {
-            show(&mut book, run, arguments.form())?;
-            Ok(ExitCode::SUCCESS)
-        }
-        (Action::Export, run) => {
-            export(&mut book, run)?;
-            Ok(ExitCode::SUCCESS)
-        }
-    });
-    outcome.unwrap_or_else(|error| failed(arguments.form(), &error))
+        Wish::Verify { head } => verify::verify(place, head, form),
+        Wish::VerifyFile { file, head } => file::verify(file, head, form),
+        Wish::Export(run, export) => export::export(place, run, export, form),
+        Wish::Repair => repair::repair(place, form),
+    };
+    outcome.unwrap_or_else(|error| failed(form, &error))
 }
 
 /// Says why nothing could be told.
@@ -47,7 +52,7 @@ pub(crate) fn failed(form: Form, error: &BookError) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn list(book: &mut Book, arguments: &LogArguments) -> Result<(), BookError> {
+fn list(book: &mut Book, arguments: &LogArguments) -> Result<ExitCode, BookError> {
     let runs = book.runs(arguments.limit)?;
     match arguments.form() {
         Form::Json => {
@@ -70,7 +75,7 @@ fn list(book: &mut Book, arguments: &LogArguments) -> Result<(), BookError> {
             }
         }
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 fn row(run: &RunRecord) -> String {
@@ -105,12 +110,14 @@ pub(crate) fn run_json(run: &RunRecord) -> Value {
     })
 }
 
-fn show(book: &mut Book, run: RunChoice, form: Form) -> Result<(), BookError> {
+fn show(book: &mut Book, run: RunChoice, form: Form) -> Result<ExitCode, BookError> {
     let record = book.run(run)?;
     match form {
         Form::Json => {
             let mut receipts = Vec::new();
-            book.receipts(record.run, |receipt| receipts.push(receipt_json(&receipt)))?;
+            book.receipts(record.run, |receipt| {
+                receipts.push(receipt::document(&receipt, &Digests::Plain))
+            })?;
             say::out(json!({"version": 1, "run": run_json(&record), "receipts": receipts}));
         }
         Form::Text => {
@@ -123,7 +130,7 @@ fn show(book: &mut Book, run: RunChoice, form: Form) -> Result<(), BookError> {
             let mut count = 0_u64;
             book.receipts(record.run, |receipt| {
                 count += 1;
-                for line in receipt_lines(&receipt) {
+                for line in receipt::lines(&receipt) {
                     say::out(line);
                 }
             })?;
@@ -138,106 +145,5 @@ fn show(book: &mut Book, run: RunChoice, form: Form) -> Result<(), BookError> {
             }
         }
     }
-    Ok(())
-}
-
-fn receipt_lines(receipt: &Receipt) -> Vec<String> {
-    let end = &receipt.end;
-    let mut lines = vec![format!(
-        "receipt {}  {}  {}, {}, by {}",
-        receipt.id.number,
-        Time(receipt.at_ms),
-        end.outcome.name(),
-        end.guarantee.name(),
-        receipt.witness.name()
-    )];
-    let touched = end.touched.as_slice().iter();
-    lines.extend(touched.map(|touched| format!("  {}", line(receipt, touched))));
-    if let Some(refusal) = &end.refusal {
-        let text = refusal.to_string();
-        let said = text.strip_prefix("nothing was changed: ").unwrap_or(&text);
-        lines.push(format!("  because: {said}"));
-    }
-    if end.left > 0 {
-        let left = crate::words::counted(u64::from(end.left), "temporary file");
-        lines.push(format!("  {left} could not be removed"));
-    }
-    lines
-}
-
-fn receipt_json(receipt: &Receipt) -> Value {
-    let end = &receipt.end;
-    let touched = end.touched.as_slice().iter();
-    json!({
-        "receipt": receipt.id.number,
-        "chain": hex(&receipt.id.chain.0),
-        "session": receipt.session.0,
-        "at": Time(receipt.at_ms).to_string(),
-        "witness": receipt.witness.name(),
-        "outcome": end.outcome.name(),
-        "guarantee": end.guarantee.name(),
-        "names": touched.map(|touched| touched_json(receipt, touched)).collect::<Vec<_>>(),
-        "because": end.refusal.as_ref().map(|refusal| json!({
-            "code": refusal.code.name(),
-            "note": refusal.note.as_ref().map(ToString::to_string),
-        })),
-        "temporaries_left": end.left,
-        "diff_bytes": receipt.diff_bytes,
-        "diff_cut": end.diff_cut,
-    })
-}
-
-/// Every receipt of one run, or of all, in the order of their numbers.
-fn export(book: &mut Book, run: Option<RunChoice>) -> Result<(), BookError> {
-    let runs = match run {
-        Some(run) => vec![book.run(run)?],
-        None => {
-            let mut all = book.runs(usize::MAX)?;
-            all.reverse();
-            all
-        }
-    };
-    for record in runs {
-        let run = record.run.0;
-        book.receipts(record.run, |receipt| {
-            let mut document = receipt_json(&receipt);
-            if let Value::Object(fields) = &mut document {
-                fields.insert("version".to_owned(), json!(1));
-                fields.insert("run".to_owned(), json!(run));
-            }
-            say::out(document);
-        })?;
-    }
-    Ok(())
-}
-
-fn verify(book: &mut Book, form: Form) -> Result<ExitCode, BookError> {
-    let verified = book.verify()?;
-    match form {
-        Form::Json => say::out(json!({
-            "version": 1,
-            "sessions": verified.sessions,
-            "receipts": verified.receipts,
-            "open": verified.open,
-            "broken": verified.broken.as_ref().map(ToString::to_string),
-        })),
-        Form::Text => say::out(verdict(&verified)),
-    }
-    Ok(match verified.broken {
-        None => ExitCode::SUCCESS,
-        Some(_) => ExitCode::FAILURE,
-    })
-}
-
-fn verdict(verified: &Verified) -> String {
-    let counts = format!(
-        "{} of {}",
-        crate::words::counted(verified.receipts, "receipt"),
-        crate::words::counted(verified.sessions, "session")
-    );
-    match (&verified.broken, verified.open) {
-        (Some(broken), _) => format!("BROKEN: {broken} ({counts} looked at)"),
-        (None, 0) => format!("whole: {counts}"),
-        (None, open) => format!("whole: {counts}; {open} changes are not settled yet"),
-    }
+    Ok(ExitCode::SUCCESS)
 }

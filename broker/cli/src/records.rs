@@ -6,7 +6,7 @@ use portcullis_client::{AttachOrStartError, Control, Difference, Error};
 use portcullis_protocol::control::{
     Receipt, RefusalRecord, RunId, RunRecord, SessionRecord, Verified,
 };
-use portcullis_warden::{Records, StateError};
+use portcullis_warden::{Records, RepairError, StateError};
 use std::path::PathBuf;
 
 /// Where the records come from.
@@ -31,6 +31,15 @@ pub(crate) enum BookError {
     Asked(#[from] Error),
     #[error(transparent)]
     State(#[from] StateError),
+    #[error(transparent)]
+    Repair(#[from] RepairError),
+    #[error("the broker that serves keeps its records elsewhere; --state says where")]
+    Elsewhere,
+    #[error("{what}: {source}")]
+    File {
+        what: String,
+        source: std::io::Error,
+    },
     #[error("there is no run on record")]
     NoRun,
     #[error("there is no run {0} on record")]
@@ -157,6 +166,33 @@ impl Book {
         }
     }
 
+    /// The receipt of this number, and its run.
+    pub(crate) fn receipt(&mut self, number: u64) -> Result<(RunId, Receipt), BookError> {
+        let found = match self {
+            Self::Broker(control) => {
+                let mut found = None;
+                let mut before = None;
+                'runs: loop {
+                    let page = control.runs(before)?;
+                    let Some(last) = page.last() else { break };
+                    before = Some(last.run);
+                    for run in page {
+                        let receipts = control.log(run.run, number.saturating_sub(1))?;
+                        let first = receipts.into_iter().next();
+                        if let Some(receipt) = first.filter(|first| first.id.number == number) {
+                            found = Some((run.run, receipt));
+                            break 'runs;
+                        }
+                    }
+                }
+                found
+            }
+            Self::State(records) => records.receipt(number)?,
+            Self::Empty => None,
+        };
+        found.ok_or(BookError::UnknownReceipt(number))
+    }
+
     pub(crate) fn diff(&mut self, receipt: u64) -> Result<Difference, BookError> {
         match self {
             Self::Broker(control) => Ok(control.diff(receipt)?),
@@ -183,6 +219,29 @@ impl Book {
             }),
         }
     }
+}
+
+/// The records themselves, where they can be read from here: those of the broker that serves, or
+/// those that are left of one.
+pub(crate) fn own(place: &Where) -> Result<Records, BookError> {
+    let serving = match &place.state {
+        None => serving(place)?,
+        Some(_) => None,
+    };
+    let latest = match serving {
+        Some(mut control) => control.runs(None)?.into_iter().next(),
+        None => None,
+    };
+    let records = Records::open(&state_path(place.state.as_deref())?)?;
+    if let Some(latest) = latest {
+        let next = Some(RunId(latest.run.0.saturating_add(1)));
+        let same = records.runs(next)?.runs.into_vec().into_iter().next();
+        let is = |run: &RunRecord| (run.run, run.began_ms, run.request.clone());
+        if same.as_ref().map(is) != Some(is(&latest)) {
+            return Err(BookError::Elsewhere);
+        }
+    }
+    Ok(records)
 }
 
 /// The broker that serves, when one does. Where it is nobody's place to have one, none does.

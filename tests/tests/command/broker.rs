@@ -101,7 +101,8 @@ fn a_run_ends_by_saying_what_it_changed_and_the_records_show_it() {
     let document = &one.documents()[0];
     assert_eq!(document["diffs"].as_array().unwrap().len(), 1);
     assert_eq!(document["diffs"][0]["cut"], 0);
-    let exported = place.portcullis(&["log", "last", "export"]).documents();
+    let mut exported = place.portcullis(&["log", "last", "export"]).documents();
+    exported.retain(|line| line["kind"] == "receipt");
     assert_eq!(exported.len(), 5);
     assert_eq!(exported[0]["names"][0]["before"]["state"], "absent");
     assert_eq!(exported[4]["names"][0]["after"]["mode"], "0600");

@@ -7,6 +7,7 @@ mod doctor;
 mod exits;
 mod place;
 mod reach;
+mod records_export;
 mod refusals;
 mod summary;
 mod tool;

@@ -94,7 +94,8 @@ fn a_check_says_which_record_was_tampered_with() {
              WHERE number = 7;"
         );
         let said = tampered(&state, &flip).expect("a flipped byte is found");
-        assert_eq!(said, "receipt 7 is not the next of its chain");
+        let named = "changed: receipt 7 of session 2 of run 1 ";
+        assert!(said.starts_with(named), "byte {at}: {said}");
         found += 1;
     }
     for (statements, says) in CASES {
@@ -109,66 +110,67 @@ fn a_check_says_which_record_was_tampered_with() {
 const CASES: &[(&str, &str)] = &[
     (
         "DELETE FROM receipts WHERE number = 7;",
-        "receipt 8 is not the next of its chain",
+        "missing: what came before receipt 8 of session 2 of run 1",
     ),
     (
         "DELETE FROM receipts WHERE number = 10;",
-        "session 2 does not end with its last receipt",
+        "missing: receipts of session 2 of run 1 after 9, up to 10",
     ),
     (
         "UPDATE receipts SET number = 1000 WHERE number = 7;
          UPDATE receipts SET number = 7 WHERE number = 8;
          UPDATE receipts SET number = 8 WHERE number = 1000;",
-        "receipt 7 is not the next of its chain",
+        "reordered: receipt 7 of session 2 of run 1 is receipt 8 by what it hashes",
     ),
     (
         "UPDATE receipts SET session = 1 WHERE number = 7;",
-        "receipt 7 is not the next of its chain",
+        "foreign: receipt 7 of session 1 of run 1 is of another session",
     ),
     (
         "UPDATE receipts SET session = 99 WHERE number = 7;",
-        "receipt 7 belongs to no session",
+        "foreign: receipt 7 belongs to no session",
     ),
     (
         "UPDATE receipts SET outcome = 'failed' WHERE number = 7;",
-        "receipt 7 does not say what it hashes",
+        "changed: receipt 7 of session 2 of run 1 does not say what it hashes",
     ),
     (
         "UPDATE receipts SET touched = 'nothing' WHERE number = 7;",
-        "receipt 7 does not say what it hashes",
+        "changed: receipt 7 of session 2 of run 1 does not say what it hashes",
     ),
     (
         "UPDATE receipts SET at_ms = at_ms + 1 WHERE number = 7;",
-        "receipt 7 does not say what it hashes",
+        "changed: receipt 7 of session 2 of run 1 does not say what it hashes",
     ),
     (
         "UPDATE receipts SET diff = x'00' WHERE number = 7;",
-        "the difference of receipt 7 is another",
+        "changed: the difference of receipt 7 of session 2 of run 1 is another",
     ),
     (
         "UPDATE sessions SET owner = 'mallory' WHERE id = 2;",
-        "receipt 6 is not the next of its chain",
+        "changed: the row of session 2 of run 1 is not what receipt 6 of session 2 of run 1 was \
+         linked to",
     ),
     (
         "UPDATE sessions SET done = done - 1 WHERE id = 2;",
-        "session 2 does not end with its last receipt",
+        "changed: the row of session 2 of run 1 is not what its receipts come to",
     ),
     (
         "UPDATE heads SET receipts = receipts - 1 WHERE session = 2;",
-        "head 2 is not what its session came to",
+        "changed: head 2, of session 2 of run 1, is not what its session came to",
     ),
     (
         "DELETE FROM heads WHERE session = 2;",
-        "head 3 is not what its session came to",
+        "missing: row 2 of the heads",
     ),
     (
         "DELETE FROM heads WHERE session = 3;",
-        "a session that is over has no head, or one that is not has one",
+        "missing: row 3 of the heads",
     ),
-    // A whole session taken away with all its receipts leaves a gap in the chain of heads.
+    // A whole session taken away with all its receipts leaves a gap.
     (
         "DELETE FROM receipts WHERE session = 2; DELETE FROM heads WHERE session = 2;
          DELETE FROM sessions WHERE id = 2;",
-        "head 3 is not what its session came to",
+        "missing: row 2 of the sessions",
     ),
 ];

@@ -6,24 +6,6 @@ use portcullis_protocol::control::RunId;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const LOG_EXAMPLES: &str = "\
-Examples:
-  portcullis log
-      the latest runs
-  portcullis log last
-      what the last run changed: each name, before and after, and how sure that is
-  portcullis log 12 export > run-12.jsonl
-      the receipts of run 12, one JSON document on a line
-  portcullis log verify
-      do the records hold together?
-
-Each change has one receipt: `done`, `failed` (nothing was changed) or `uncertain` (look at the
-files). `exact`: no other process's version can have been lost; `detected`: what was displaced was
-looked at; `best-effort`: neither could be had. `by gate`: said by the process that made the change;
-`by observer`: by one that looked afterwards.
-
-Exit code: 0; 1 when it could not be told, or when the records are damaged.";
-
 const DIFF_EXAMPLES: &str = "\
 Examples:
   portcullis diff last
@@ -53,10 +35,10 @@ by something else. SIGTERM: takes no further run, ends when the last has ended. 
 #[derive(Debug, Args)]
 pub(crate) struct Where {
     /// The runtime directory, where the user's broker is met [default: $XDG_RUNTIME_DIR/portcullis]
-    #[arg(long, value_name = "DIR", conflicts_with = "state")]
+    #[arg(long, value_name = "DIR", global = true, conflicts_with = "state")]
     pub(crate) socket: Option<PathBuf>,
     /// Look at the records in this state directory, whichever broker serves
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", global = true)]
     pub(crate) state: Option<PathBuf>,
 }
 
@@ -67,59 +49,6 @@ pub(crate) enum RunChoice {
     Last,
     /// This one.
     Number(RunId),
-}
-
-/// What `log` does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Action {
-    /// Show it
-    Show,
-    /// Check every chain of receipts
-    Verify,
-    /// Write receipts as JSON, one on a line
-    Export,
-}
-
-/// The first word after `log`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum First {
-    Run(RunChoice),
-    Action(Action),
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = LOG_EXAMPLES)]
-pub(crate) struct LogArguments {
-    /// The number of a run, or `last`; none is about all runs
-    #[arg(value_name = "RUN", value_parser = first)]
-    first: Option<First>,
-    /// What to do [default: show]
-    #[arg(value_name = "ACTION")]
-    action: Option<Action>,
-    /// How many runs are listed, the latest first
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) limit: usize,
-    #[command(flatten)]
-    pub(crate) place: Where,
-    /// Answer in JSON
-    #[arg(long)]
-    json: bool,
-}
-
-impl LogArguments {
-    pub(crate) const fn form(&self) -> Form {
-        if self.json { Form::Json } else { Form::Text }
-    }
-
-    /// The run, and what to do. `log verify` has no run.
-    pub(crate) fn wish(&self) -> Result<(Option<RunChoice>, Action), &'static str> {
-        match (self.first, self.action) {
-            (None, _) => Ok((None, Action::Show)),
-            (Some(First::Run(run)), action) => Ok((Some(run), action.unwrap_or(Action::Show))),
-            (Some(First::Action(action)), None) => Ok((None, action)),
-            (Some(First::Action(_)), Some(_)) => Err("one action is enough"),
-        }
-    }
 }
 
 #[derive(Debug, Args)]
@@ -214,50 +143,5 @@ pub(super) fn run(text: &str) -> Result<RunChoice, String> {
             Ok(number @ 1..) => Ok(RunChoice::Number(RunId(number))),
             Ok(0) | Err(_) => Err("no run: a number from 1 up, or `last`".to_owned()),
         },
-    }
-}
-
-fn first(text: &str) -> Result<First, String> {
-    match clap::ValueEnum::from_str(text, false) {
-        Ok(action) => Ok(First::Action(action)),
-        Err(_) => run(text).map(First::Run),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{Arguments, Command};
-    use super::*;
-    use clap::Parser;
-
-    fn wish(words: &[&str]) -> Result<(Option<RunChoice>, Action), &'static str> {
-        let words = [&["portcullis", "log"], words].concat();
-        let Command::Log(log) = Arguments::try_parse_from(words).unwrap().command else {
-            panic!("not log");
-        };
-        log.wish()
-    }
-
-    #[test]
-    fn a_run_and_an_action_may_each_be_left_out() {
-        let seven = Some(RunChoice::Number(RunId(7)));
-        assert_eq!(wish(&[]), Ok((None, Action::Show)));
-        assert_eq!(wish(&["7"]), Ok((seven, Action::Show)));
-        assert_eq!(wish(&["7", "export"]), Ok((seven, Action::Export)));
-        assert_eq!(
-            wish(&["last", "verify"]),
-            Ok((Some(RunChoice::Last), Action::Verify))
-        );
-        assert_eq!(wish(&["verify"]), Ok((None, Action::Verify)));
-        assert!(wish(&["verify", "show"]).is_err());
-        for wrong in [
-            &["log", "0"][..],
-            &["log", "x"],
-            &["diff"],
-            &["diff", "show"],
-        ] {
-            let words = [&["portcullis"], wrong].concat();
-            assert!(Arguments::try_parse_from(words).is_err(), "{wrong:?}");
-        }
     }
 }
