@@ -3,6 +3,7 @@
 //! granted is refused, and a word out of turn ends the gate.
 
 use crate::alarm::Alarm;
+use crate::budget::{Cost, Purse};
 use crate::kept::Kept;
 use crate::locks::{Held, Keys, Waiting};
 use crate::root::SealedRoot;
@@ -14,7 +15,8 @@ use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{Begin, Begun, Command, Finish, Intent, RunAs, Step, TreeLock};
 use portcullis_protocol::limits::EFFECT_BYTES_MAX;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::verb::{Verb, VerbSet};
+use portcullis_protocol::session::{Outcome, Touched};
+use portcullis_protocol::verb::{Mode, ModeSet, Verb, VerbSet};
 use portcullis_protocol::view::{Kind, PathState};
 use std::future::pending;
 use std::sync::Arc;
@@ -22,11 +24,12 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
-/// What a session that may change something was granted, and what is needed to settle an effect
-/// of it after its gate is gone.
+/// What a session that may change something was granted, and what is
+/// needed to settle an effect of it after its gate is gone.
 pub(crate) struct Writer {
     grants: Box<[Grant]>,
     expires_ms: Option<u64>,
+    pub(crate) purse: Arc<Purse>,
     pub(crate) kept: Arc<Kept>,
     pub(crate) roots: Vec<Arc<SealedRoot>>,
     pub(crate) run_as: Option<RunAs>,
@@ -39,9 +42,10 @@ impl Writer {
         kept: &Arc<Kept>,
         roots: &[Arc<SealedRoot>],
         run_as: Option<RunAs>,
+        purse: &Arc<Purse>,
     ) -> Option<Self> {
         let grants = authority.parts().grants.iter();
-        Self::with(grants, authority, kept, roots, run_as)
+        Self::with(grants, authority, kept, roots, run_as, purse)
     }
 
     /// Of a gate that does what was approved: what is to be asked for counts as granted. None for
@@ -51,10 +55,11 @@ impl Writer {
         kept: &Arc<Kept>,
         roots: &[Arc<SealedRoot>],
         run_as: Option<RunAs>,
+        purse: &Arc<Purse>,
     ) -> Option<Self> {
         let parts = authority.parts();
         let grants = parts.grants.iter().chain(&parts.asks);
-        Self::with(grants, authority, kept, roots, run_as)
+        Self::with(grants, authority, kept, roots, run_as, purse)
     }
 
     fn with<'g>(
@@ -63,12 +68,14 @@ impl Writer {
         kept: &Arc<Kept>,
         roots: &[Arc<SealedRoot>],
         run_as: Option<RunAs>,
+        purse: &Arc<Purse>,
     ) -> Option<Self> {
         let parts = authority.parts();
         let writes = |grant: &&Grant| !grant.verbs.meet(VerbSet::WRITING).is_empty();
         let grants: Box<[Grant]> = grants.filter(writes).cloned().collect();
         (!grants.is_empty()).then(|| Self {
             grants,
+            purse: Arc::clone(purse),
             expires_ms: parts.expires_ms,
             kept: Arc::clone(kept),
             roots: roots.to_vec(),
@@ -155,6 +162,8 @@ pub(crate) struct Running {
     tree: TreeLock,
     /// None once they were given back.
     pub(crate) held: Option<Held>,
+    /// What it took of the session's budgets.
+    pub(crate) cost: Cost,
     until: Instant,
     /// Kept until it has its receipt.
     _turn: Option<Turn>,
@@ -251,9 +260,13 @@ impl<'a> Effects<'a> {
         if let Err(refusal) = check(writer, &begin.intent, now_ms())? {
             return Ok(Some(Command::NotBegun(refusal)));
         }
+        // Nobody waits for locks in vain.
+        if let Err(refusal) = writer.purse.has(Cost::of(&begin.intent)) {
+            return Ok(Some(Command::NotBegun(refusal)));
+        }
         let mut waiting = self.shared.locks.queue(Keys::of(&begin));
         if let Some(held) = waiting.now() {
-            return Ok(Some(self.write(begin, held, turn)));
+            return Ok(Some(self.write(writer, begin, held, turn)));
         }
         self.now = Now::Waiting {
             answer: id,
@@ -265,21 +278,29 @@ impl<'a> Effects<'a> {
         Ok(None)
     }
 
-    /// Writes the intent. If that fails the locks are given back.
-    fn write(&mut self, begin: Begin, held: Held, turn: Option<Turn>) -> Command {
+    /// Takes what it costs and writes the intent. If that fails the locks are given back.
+    fn write(&mut self, writer: &Writer, begin: Begin, held: Held, turn: Option<Turn>) -> Command {
         let claim = match &self.right {
             Right::Granted(_) => None,
             Right::Approved(claim) => Some(claim),
         };
+        let cost = Cost::of(&begin.intent);
+        if let Err(refusal) = writer.purse.charge(cost) {
+            return Command::NotBegun(refusal);
+        }
         let id = match self.shared.state.begin(self.session, &begin, claim) {
             Ok(id) => id,
-            Err(error) => return Command::NotBegun(unclaimed(&error)),
+            Err(error) => {
+                writer.purse.give_back(cost);
+                return Command::NotBegun(unclaimed(&error));
+            }
         };
         self.now = Now::Begun(Running {
             id,
             intent: begin.intent,
             tree: begin.tree,
             held: Some(held),
+            cost,
             until: Instant::now() + self.shared.terms.deadlines.lock_hold,
             _turn: turn,
         });
@@ -306,9 +327,11 @@ impl<'a> Effects<'a> {
         else {
             return pending().await;
         };
-        let command = match held {
-            Ok(held) => self.write(begin, held, turn),
-            Err(refusal) => Command::NotBegun(refusal),
+        let command = match (held, self.writer) {
+            (Ok(held), Some(writer)) => self.write(writer, begin, held, turn),
+            (Err(refusal), _) => Command::NotBegun(refusal),
+            // Only who may write waits.
+            (Ok(_), None) => Command::NotBegun(Refusal::new(Code::NotGranted)),
         };
         Next::Answer(answer, Box::new(command))
     }
@@ -334,6 +357,11 @@ impl<'a> Effects<'a> {
         if check(writer, &begin.intent, 0)?.is_err() {
             return Err(Lied("the gate amended an effect beyond its grants"));
         }
+        let cost = Cost::of(&begin.intent);
+        if let Err(refusal) = writer.purse.exchange(running.cost, cost) {
+            return Ok(Command::NotBegun(refusal));
+        }
+        running.cost = cost;
         match self.shared.state.amend(running.id, &begin.intent) {
             Ok(()) => {
                 running.intent = begin.intent;
@@ -364,9 +392,12 @@ impl<'a> Effects<'a> {
             return Err(Lied("the gate ended an effect that was not begun"));
         };
         check_end(&running.intent, end)?;
-        let state = &self.shared.state;
+        let (state, cost) = (&self.shared.state, running.cost);
         match state.finish(running.id, end, diff, Witness::Gate) {
             Ok(receipt) => {
+                if let (Outcome::Failed, Some(writer)) = (end.outcome, self.writer) {
+                    writer.purse.give_back(cost);
+                }
                 self.now = Now::Nothing;
                 Ok(Command::Receipted(receipt))
             }
@@ -449,7 +480,47 @@ fn check_tree(begin: &Begin) -> Result<(), Lied> {
     Ok(())
 }
 
-/// Whether an intent is within what its session was granted. Denials are the gate's own work.
+/// The modes a step needs: both where it cannot be told which.
+fn modes(touched: &Touched) -> ModeSet {
+    let of = |new, over| match touched.before {
+        PathState::Absent => ModeSet::of(&[new]),
+        PathState::Present(_) => ModeSet::of(&[over]),
+        PathState::Unknown => ModeSet::of(&[new, over]),
+    };
+    match (touched.verb, touched.after) {
+        (Verb::Write, _) => of(Mode::WriteNew, Mode::WriteOver),
+        // What it displaces is a matter of where it comes to be.
+        (Verb::Move, PathState::Absent) => ModeSet::of(&[]),
+        (Verb::Move, PathState::Present(_) | PathState::Unknown) => {
+            of(Mode::MoveNew, Mode::MoveOver)
+        }
+        (Verb::Delete, _) => match touched.before {
+            PathState::Present(was) if was.kind == Kind::Directory => {
+                ModeSet::of(&[Mode::DeleteDirectory])
+            }
+            PathState::Present(_) => ModeSet::of(&[Mode::DeleteFile]),
+            PathState::Absent | PathState::Unknown => {
+                ModeSet::of(&[Mode::DeleteFile, Mode::DeleteDirectory])
+            }
+        },
+        (
+            Verb::Stat
+            | Verb::Read
+            | Verb::List
+            | Verb::Glob
+            | Verb::Search
+            | Verb::Edit
+            | Verb::Mkdir
+            | Verb::DeleteTree
+            | Verb::Chmod
+            | Verb::Link,
+            _,
+        ) => ModeSet::of(&[]),
+    }
+}
+
+/// Whether an intent is within what its session was granted. Denials are the gate's own work, and
+/// so are exact inputs: what a gate says that it was asked proves nothing.
 fn check(writer: &Writer, intent: &Intent, now_ms: u64) -> Result<Result<(), Refusal>, Lied> {
     let steps = intent.steps.as_slice();
     if steps.is_empty() {
@@ -463,12 +534,15 @@ fn check(writer: &Writer, intent: &Intent, now_ms: u64) -> Result<Result<(), Ref
         if usize::from(touched.root.0) >= writer.roots.len() {
             return Err(Lied("the gate began an effect in a root it does not have"));
         }
-        let grants = |grant: &Grant| {
+        let needed = modes(touched);
+        let covers = |grant: &Grant| {
             grant.root == touched.root
                 && grant.verbs.has(touched.verb)
+                && needed.within(grant.modes)
                 && touched.path.below(&grant.prefix).is_some()
         };
-        if !VerbSet::WRITING.has(touched.verb) || !writer.grants.iter().any(grants) {
+        let covered = writer.grants.iter().any(covers);
+        if !VerbSet::WRITING.has(touched.verb) || !covered {
             let refusal = Refusal::new(Code::NotGranted).of(touched.verb);
             return Ok(Err(refusal.on(touched.path.as_bytes())));
         }
@@ -488,9 +562,7 @@ fn check_end(intent: &Intent, end: &Finish) -> Result<(), Lied> {
         .iter()
         .map(|step| (step.touched.root, &step.touched.path))
         .collect();
-    let meant = |touched: &portcullis_protocol::session::Touched| {
-        known.contains(&(touched.root, &touched.path))
-    };
+    let meant = |touched: &Touched| known.contains(&(touched.root, &touched.path));
     if !end.touched.as_slice().iter().all(meant) {
         return Err(Lied(
             "the gate ended an effect on names it did not announce",

@@ -1,11 +1,18 @@
 //! From an order to mint to an authority, and what a gate needs beside it.
 
+mod delegated;
+mod restored;
+
+pub(crate) use delegated::{delegate, narrow_to_conversation};
+pub(crate) use restored::{Restoring, restore};
+
 use crate::builtin::{self, BuiltinError};
 use crate::overlap::{self, Inside, Layout, OverlapError};
 use crate::own::Own;
 use crate::root::SealedRoot;
 use portcullis_protocol::authority::{
-    Authority, AuthorityError, Denial, DenialTarget, Grant, Parts, Root, RootId, RootIdentity,
+    Authority, AuthorityError, Budgets, Denial, DenialTarget, Grant, Parts, Root, RootId,
+    RootIdentity,
 };
 use portcullis_protocol::bounded::{Few, TooMany};
 use portcullis_protocol::control::{self, DenialOrder, DenialOrderTarget, GrantOrder, Merged};
@@ -16,7 +23,7 @@ use portcullis_protocol::refusal::{Code, Refusal, Rule};
 use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::RootIndex;
 use rustix::io::Errno;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -99,6 +106,7 @@ pub(crate) fn compose(
     within: Option<&Authority>,
     objects: &[OwnedFd],
     own: &Own,
+    budgets: Budgets,
 ) -> Result<Composed, MintError> {
     let ordered = ordered(order, sealed)?;
     let borrowed: Vec<&SealedRoot> = ordered.iter().map(|(_, root)| root.as_ref()).collect();
@@ -127,23 +135,62 @@ pub(crate) fn compose(
         grants,
         asks,
         denials,
-        budgets: order.budgets,
+        budgets,
         expires_ms: order.expires_ms,
     })?;
     if let Some(parent) = within {
-        authority = authority.intersect(parent)?;
+        authority = within_standing(&authority, parent, sealed)?;
     }
-    // The intersection may have fewer roots; descriptors follow what is left.
-    let roots = authority
-        .parts()
-        .roots
-        .iter()
-        .map(|root| find(sealed, root.id).cloned())
-        .collect::<Result<_, _>>()?;
-    Ok(Composed {
-        authority,
-        roots,
-        merged,
+    Composed::of(authority, sealed, merged)
+}
+
+impl Composed {
+    /// An intersection may have fewer roots; descriptors follow what is left.
+    fn of(
+        authority: Authority,
+        sealed: &Roots,
+        merged: Few<Merged, ROOTS_MAX>,
+    ) -> Result<Self, MintError> {
+        let roots = authority.parts().roots.iter();
+        let roots = roots.map(|root| find(sealed, root.id).cloned());
+        Ok(Self {
+            roots: roots.collect::<Result<_, _>>()?,
+            authority,
+            merged,
+        })
+    }
+}
+
+/// What both allow below roots that still are what they were when they were sealed. A root that was
+/// replaced is dropped from both, whatever is at its place now; so is one that was unsealed.
+fn within_standing(
+    child: &Authority,
+    parent: &Authority,
+    sealed: &Roots,
+) -> Result<Authority, AuthorityError> {
+    // One look, so that both lose the same.
+    let roots = child.parts().roots.iter().chain(&parent.parts().roots);
+    let standing: BTreeSet<RootId> = standing(roots, sealed);
+    let hold = |authority: &Authority| hold(authority, sealed, &standing);
+    hold(child)?.intersect(&hold(parent)?)
+}
+
+/// Those of these roots that are sealed here and still are what they were.
+fn standing<'a>(roots: impl Iterator<Item = &'a Root>, sealed: &Roots) -> BTreeSet<RootId> {
+    let ids: BTreeSet<RootId> = roots.map(|root| root.id).collect();
+    let stands = |id: &RootId| sealed.get(id).is_some_and(|root| root.stands());
+    ids.into_iter().filter(stands).collect()
+}
+
+/// The same without the roots that do not stand.
+fn hold(
+    authority: &Authority,
+    sealed: &Roots,
+    standing: &BTreeSet<RootId>,
+) -> Result<Authority, AuthorityError> {
+    authority.rebase(|root| {
+        let held = sealed.get(&root.id).filter(|_| standing.contains(&root.id));
+        held.map(|held| held.root().clone())
     })
 }
 

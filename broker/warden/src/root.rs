@@ -99,10 +99,7 @@ impl SealedRoot {
     /// location, reached through no link, if it is the same by what lasts. Device and mount are as
     /// they are now: their numbers change when the system starts anew.
     pub(crate) fn again(root: &Root) -> Result<Self, SealError> {
-        let place = [b"/", root.location.as_bytes()].concat();
-        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let directory = rustix::fs::openat2(CWD, place, PATH_ONLY, Mode::empty(), resolve)
-            .map_err(at("openat2"))?;
+        let directory = at_place(root)?;
         let identity = observe(directory.as_fd())?;
         let found = durable(directory.as_fd(), &identity)?;
         if let Some(field) = found.difference(&root.durable) {
@@ -122,6 +119,14 @@ impl SealedRoot {
         rustix::fs::fstat(&self.directory).map_or(true, |stat| stat.st_nlink == 0)
     }
 
+    /// Whether its place still leads to it, through no link. Where that cannot be seen it counts as
+    /// replaced.
+    pub(crate) fn stands(&self) -> bool {
+        at_place(&self.root)
+            .and_then(|there| observe(there.as_fd()))
+            .is_ok_and(|there| there == self.root.identity)
+    }
+
     /// What an authority says of it.
     pub(crate) fn root(&self) -> &Root {
         &self.root
@@ -131,6 +136,13 @@ impl SealedRoot {
     pub(crate) fn directory(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()
     }
+}
+
+/// What is at the place where a root was sealed, reached through no link.
+fn at_place(root: &Root) -> Result<OwnedFd, SealError> {
+    let place = [b"/", root.location.as_bytes()].concat();
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    rustix::fs::openat2(CWD, place, PATH_ONLY, Mode::empty(), resolve).map_err(at("openat2"))
 }
 
 /// How directories are opened when they are only named, not read.
