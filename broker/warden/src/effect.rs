@@ -2,6 +2,12 @@
 //! by its receipt. What the gate says is not trusted: an intent outside of what its session was
 //! granted is refused, and a word out of turn ends the gate.
 
+mod check;
+mod turns;
+
+pub(crate) use check::encoded;
+pub(crate) use turns::{Turn, Turns};
+
 use crate::alarm::Alarm;
 use crate::budget::{Cost, Purse};
 use crate::kept::Kept;
@@ -9,20 +15,17 @@ use crate::locks::{Held, Keys, Waiting};
 use crate::root::SealedRoot;
 use crate::shared::Shared;
 use crate::state::{Claim, IntentId, SessionRow, StateError, now_ms};
+use check::{check, check_end, check_tree, names};
 use portcullis_protocol::authority::{Authority, Grant};
 use portcullis_protocol::control::Witness;
 use portcullis_protocol::frame::RequestId;
-use portcullis_protocol::ledger::{Begin, Begun, Command, Finish, Intent, RunAs, Step, TreeLock};
-use portcullis_protocol::limits::EFFECT_BYTES_MAX;
+use portcullis_protocol::ledger::{Begin, Begun, Command, Finish, Intent, RunAs, TreeLock};
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Outcome, Touched};
-use portcullis_protocol::verb::{Mode, ModeSet, Verb, VerbSet};
-use portcullis_protocol::view::{Kind, PathState};
+use portcullis_protocol::session::Outcome;
+use portcullis_protocol::verb::VerbSet;
 use std::future::pending;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 /// What a session that may change something was granted, and what is
 /// needed to settle an effect of it after its gate is gone.
@@ -87,42 +90,6 @@ impl Writer {
 /// A gate that said what no gate says. It is ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Lied(pub(crate) &'static str);
-
-/// One effect at a time, of a session's own gate and of those that do what was approved for it.
-#[derive(Debug, Clone)]
-pub(crate) struct Turns(Arc<Semaphore>);
-
-/// Holding one means: no other gate of its session has an effect.
-#[derive(Debug)]
-pub(crate) struct Turn {
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Turns {
-    pub(crate) fn new() -> Self {
-        Self(Arc::new(Semaphore::new(1)))
-    }
-
-    fn now(&self) -> Result<Turn, Refusal> {
-        let permit = Arc::clone(&self.0).try_acquire_owned();
-        permit.map(|permit| Turn { _permit: permit }).map_err(|_| {
-            let note = "an approved operation of this session is being done; ask again after it";
-            Refusal::new(Code::TooManyInFlight).noting(note)
-        })
-    }
-
-    /// Waits for it, at most so long. Nothing is lost when the wait is given up.
-    pub(crate) async fn wait(&self, most: Duration) -> Result<Turn, Refusal> {
-        let permit = timeout(most, Arc::clone(&self.0).acquire_owned()).await;
-        match permit {
-            Ok(Ok(permit)) => Ok(Turn { _permit: permit }),
-            Ok(Err(_)) | Err(_) => {
-                let note = "another effect of this session is not over";
-                Err(Refusal::new(Code::Contended).noting(note))
-            }
-        }
-    }
-}
 
 /// By what right effects are made.
 enum Right<'a> {
@@ -439,144 +406,6 @@ pub(crate) fn no_ledger(error: &StateError) -> Refusal {
         | StateError::Damaged(_) => "its records are damaged",
     };
     Refusal::new(Code::NoLedger).noting(note)
-}
-
-/// Names and parents of an intent, in an order of their own.
-fn names(intent: &Intent) -> Vec<(u64, u64, &[u8])> {
-    let steps = intent.steps.as_slice().iter();
-    let name = |s: &'_ Step| (s.parent.device, s.parent.inode);
-    let mut all: Vec<_> = steps
-        .map(|s| (name(s).0, name(s).1, s.name.as_slice()))
-        .collect();
-    all.sort_unstable();
-    all
-}
-
-/// Whoever gives directories another place, or takes trees away, must be alone: other sessions
-/// have bound names through them.
-fn check_tree(begin: &Begin) -> Result<(), Lied> {
-    let is_directory = |state: &PathState| match state {
-        PathState::Present(present) => present.kind == Kind::Directory,
-        PathState::Absent | PathState::Unknown => false,
-    };
-    let moves = |step: &Step| match step.touched.verb {
-        Verb::Move => is_directory(&step.touched.before) || is_directory(&step.touched.after),
-        Verb::DeleteTree => true,
-        Verb::Stat
-        | Verb::Read
-        | Verb::List
-        | Verb::Glob
-        | Verb::Search
-        | Verb::Write
-        | Verb::Edit
-        | Verb::Mkdir
-        | Verb::Delete
-        | Verb::Chmod
-        | Verb::Link => false,
-    };
-    if begin.tree == TreeLock::Shared && begin.intent.steps.as_slice().iter().any(moves) {
-        return Err(Lied("the gate would move a directory without being alone"));
-    }
-    Ok(())
-}
-
-/// The modes a step needs: both where it cannot be told which.
-fn modes(touched: &Touched) -> ModeSet {
-    let of = |new, over| match touched.before {
-        PathState::Absent => ModeSet::of(&[new]),
-        PathState::Present(_) => ModeSet::of(&[over]),
-        PathState::Unknown => ModeSet::of(&[new, over]),
-    };
-    match (touched.verb, touched.after) {
-        (Verb::Write, _) => of(Mode::WriteNew, Mode::WriteOver),
-        // What it displaces is a matter of where it comes to be.
-        (Verb::Move, PathState::Absent) => ModeSet::of(&[]),
-        (Verb::Move, PathState::Present(_) | PathState::Unknown) => {
-            of(Mode::MoveNew, Mode::MoveOver)
-        }
-        (Verb::Delete, _) => match touched.before {
-            PathState::Present(was) if was.kind == Kind::Directory => {
-                ModeSet::of(&[Mode::DeleteDirectory])
-            }
-            PathState::Present(_) => ModeSet::of(&[Mode::DeleteFile]),
-            PathState::Absent | PathState::Unknown => {
-                ModeSet::of(&[Mode::DeleteFile, Mode::DeleteDirectory])
-            }
-        },
-        (
-            Verb::Stat
-            | Verb::Read
-            | Verb::List
-            | Verb::Glob
-            | Verb::Search
-            | Verb::Edit
-            | Verb::Mkdir
-            | Verb::DeleteTree
-            | Verb::Chmod
-            | Verb::Link,
-            _,
-        ) => ModeSet::of(&[]),
-    }
-}
-
-/// Whether an intent is within what its session was granted. Denials are the gate's own work, and
-/// so are exact inputs: what a gate says that it was asked proves nothing.
-fn check(writer: &Writer, intent: &Intent, now_ms: u64) -> Result<Result<(), Refusal>, Lied> {
-    let steps = intent.steps.as_slice();
-    if steps.is_empty() {
-        return Err(Lied("the gate began an effect that touches nothing"));
-    }
-    if writer.expires_ms.is_some_and(|end| now_ms >= end) {
-        return Ok(Err(Refusal::new(Code::Expired)));
-    }
-    for step in steps {
-        let touched = &step.touched;
-        if usize::from(touched.root.0) >= writer.roots.len() {
-            return Err(Lied("the gate began an effect in a root it does not have"));
-        }
-        let needed = modes(touched);
-        let covers = |grant: &Grant| {
-            grant.root == touched.root
-                && grant.verbs.has(touched.verb)
-                && needed.within(grant.modes)
-                && touched.path.below(&grant.prefix).is_some()
-        };
-        let covered = writer.grants.iter().any(covers);
-        if !VerbSet::WRITING.has(touched.verb) || !covered {
-            let refusal = Refusal::new(Code::NotGranted).of(touched.verb);
-            return Ok(Err(refusal.on(touched.path.as_bytes())));
-        }
-    }
-    if encoded(intent) > EFFECT_BYTES_MAX {
-        let note = "the names it touches are too many or too long for one effect";
-        return Ok(Err(Refusal::new(Code::OutOfBudget).noting(note)));
-    }
-    Ok(Ok(()))
-}
-
-/// An end concerns names of its intent, and fits.
-fn check_end(intent: &Intent, end: &Finish) -> Result<(), Lied> {
-    let known: std::collections::HashSet<_> = intent
-        .steps
-        .as_slice()
-        .iter()
-        .map(|step| (step.touched.root, &step.touched.path))
-        .collect();
-    let meant = |touched: &Touched| known.contains(&(touched.root, &touched.path));
-    if !end.touched.as_slice().iter().all(meant) {
-        return Err(Lied(
-            "the gate ended an effect on names it did not announce",
-        ));
-    }
-    if encoded(end) > EFFECT_BYTES_MAX {
-        return Err(Lied("the gate ended an effect with too many words"));
-    }
-    Ok(())
-}
-
-/// Bytes of a value on the wire.
-pub(crate) fn encoded<T: serde::Serialize>(value: &T) -> usize {
-    postcard::to_extend(value, Vec::new()).map_or(usize::MAX, |bytes| bytes.len())
 }
 
 #[cfg(test)]

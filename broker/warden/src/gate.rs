@@ -3,34 +3,34 @@
 
 mod asking;
 mod record;
+mod starting;
 
 pub(crate) use asking::{Answering, Asking, Given};
 
 use crate::budget::Purse;
 use crate::connection::Report;
-use crate::effect::{Effects, Lied, Next, Turns, Writer};
+use crate::effect::{Effects, Lied, Next, Writer};
 use crate::kept::Kept;
-use crate::launch::{Caged, Launch, Unmade, launch};
-use crate::proposals::{Asker, Asks, Became, Reviewing, SocketId};
+use crate::proposals::{Asks, Became, Reviewing};
 use crate::root::SealedRoot;
 use crate::settle::{Settled, View, settle};
 use crate::shared::Shared;
 use crate::socket::{ReceiveError, Received, Socket};
-use crate::spawn::Gate;
-use crate::state::{NewSession, SessionRow, StateError};
+use crate::state::SessionRow;
 use asking::Asked;
-use portcullis_protocol::authority::{Authority, Denial, Effect};
+use portcullis_protocol::authority::Authority;
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::control::RunId;
 use portcullis_protocol::frame::RequestId;
-use portcullis_protocol::ledger::{Ancestor, CageReport, Command, Duty, Event, Finished, RunAs};
+use portcullis_protocol::ledger::{Ancestor, Command, Event, Finished, RunAs};
 use portcullis_protocol::limits::{LINEAGE_MAX, SEND_DEADLINE_MS};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::SessionId;
 use portcullis_transport::{LedgerSide, TransportError};
 use record::Record;
+use starting::{Started, asker, start};
 use std::convert::Infallible;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
@@ -155,91 +155,6 @@ pub(crate) async fn live(
     life.settle(id, row, writer.as_ref()).await;
     let over = life.record.over(id, ending, status.as_ref());
     drop(reports.send((id, Report::Over { over, slot })));
-}
-
-/// A gate that is caged and serves, and its session in the journal.
-struct Started {
-    gate: Gate,
-    ledger: Socket<LedgerSide>,
-    worker: OwnedFd,
-    cage: CageReport,
-    row: SessionRow,
-    socket: SocketId,
-}
-
-/// What a session needs to ask for something; none where nothing is to be asked for.
-fn asker(session: &Session, row: SessionRow, socket: SocketId) -> Option<Asker> {
-    let parts = session.authority.parts();
-    let asks = |denial: &Denial| denial.effect == Effect::Ask;
-    (!parts.asks.is_empty() || parts.denials.iter().any(asks)).then(|| Asker {
-        session: session.id,
-        row,
-        run: session.run,
-        reviewing: session.reviewing,
-        kept: Arc::clone(&session.kept),
-        roots: session.roots.clone(),
-        run_as: session.run_as,
-        socket,
-        purse: Arc::clone(&session.purse),
-        turns: Turns::new(),
-    })
-}
-
-async fn start(shared: &Shared, session: &Session) -> Result<Started, Refusal> {
-    let (worker, served) = match portcullis_transport::pair() {
-        Ok(pair) => pair,
-        Err(error) => {
-            let unmade = Unmade::exhausted("the session's sockets", &error);
-            return Err(unmade.refused().await);
-        }
-    };
-    let socket = match SocketId::of(served.as_fd()) {
-        Ok(socket) => socket,
-        Err(error) => {
-            let unmade = Unmade::exhausted("the session's sockets", &error);
-            return Err(unmade.refused().await);
-        }
-    };
-    let how = Launch {
-        incarnation: shared.incarnation,
-        session: session.id,
-        authority: &session.authority,
-        roots: &session.roots,
-        run_as: session.run_as,
-        duty: Duty::Serve,
-        lineage: session.lineage.clone(),
-    };
-    let Caged { gate, ledger, cage } = match launch(shared, &how, Some(served)).await {
-        Ok(caged) => caged,
-        Err(unmade) => return Err(unmade.refused().await),
-    };
-    match begin(shared, session, &cage) {
-        Ok(row) => Ok(Started {
-            gate,
-            ledger,
-            worker,
-            cage,
-            row,
-            socket,
-        }),
-        Err(error) => {
-            gate.end(Duration::ZERO).await;
-            Err(Refusal::new(Code::NoLedger).noting(&error.to_string()))
-        }
-    }
-}
-
-fn begin(shared: &Shared, session: &Session, cage: &CageReport) -> Result<SessionRow, StateError> {
-    let may_write =
-        Writer::approved(&session.authority, &session.kept, &[], None, &session.purse).is_some();
-    shared.state.begin_session(&NewSession {
-        run: session.run,
-        incarnation: shared.incarnation,
-        session: session.id,
-        authority: &session.authority,
-        encoded: may_write.then(|| session.kept.encoded()),
-        cage,
-    })
 }
 
 /// Why a session ends.

@@ -2,6 +2,7 @@
 
 mod delegated;
 mod restored;
+mod standing;
 
 pub(crate) use delegated::{delegate, narrow_to_conversation};
 pub(crate) use restored::{Restoring, restore};
@@ -23,7 +24,8 @@ use portcullis_protocol::refusal::{Code, Refusal, Rule};
 use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::RootIndex;
 use rustix::io::Errno;
-use std::collections::{BTreeMap, BTreeSet};
+use standing::within_standing;
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -159,39 +161,6 @@ impl Composed {
             merged,
         })
     }
-}
-
-/// What both allow below roots that still are what they were when they were sealed. A root that was
-/// replaced is dropped from both, whatever is at its place now; so is one that was unsealed.
-fn within_standing(
-    child: &Authority,
-    parent: &Authority,
-    sealed: &Roots,
-) -> Result<Authority, AuthorityError> {
-    // One look, so that both lose the same.
-    let roots = child.parts().roots.iter().chain(&parent.parts().roots);
-    let standing: BTreeSet<RootId> = standing(roots, sealed);
-    let hold = |authority: &Authority| hold(authority, sealed, &standing);
-    hold(child)?.intersect(&hold(parent)?)
-}
-
-/// Those of these roots that are sealed here and still are what they were.
-fn standing<'a>(roots: impl Iterator<Item = &'a Root>, sealed: &Roots) -> BTreeSet<RootId> {
-    let ids: BTreeSet<RootId> = roots.map(|root| root.id).collect();
-    let stands = |id: &RootId| sealed.get(id).is_some_and(|root| root.stands());
-    ids.into_iter().filter(stands).collect()
-}
-
-/// The same without the roots that do not stand.
-fn hold(
-    authority: &Authority,
-    sealed: &Roots,
-    standing: &BTreeSet<RootId>,
-) -> Result<Authority, AuthorityError> {
-    authority.rebase(|root| {
-        let held = sealed.get(&root.id).filter(|_| standing.contains(&root.id));
-        held.map(|held| held.root().clone())
-    })
 }
 
 /// A root as this session knows it, and the directory.

@@ -1,7 +1,8 @@
 //! Sessions made of one that runs: narrower ones that its worker wishes for, and one that goes on in
 //! another conversation.
 
-use super::{Composed, MintError, Roots, has_inner_slash, hold, standing, within_standing};
+use super::standing::{hold, standing, within_standing};
+use super::{Composed, MintError, Roots, has_inner_slash};
 use crate::builtin;
 use portcullis_protocol::authority::{
     Authority, AuthorityError, Budgets, Denial, DenialTarget, Grant, Inputs, Parts,

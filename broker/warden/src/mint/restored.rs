@@ -1,6 +1,7 @@
 //! An authority that was kept for a task, made one of this connection again: never more than it was.
 
-use super::{Composed, MintError, Roots, below_denied, find, within_standing};
+use super::standing::within_standing;
+use super::{Composed, MintError, Roots, below_denied, find};
 use crate::own::Own;
 use crate::root::SealedRoot;
 use portcullis_protocol::authority::{
