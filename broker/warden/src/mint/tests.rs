@@ -9,11 +9,11 @@ use portcullis_protocol::path::Label;
 use portcullis_protocol::verb::{ModeSet, Verb, VerbSet};
 use std::fs::File;
 
-fn path(text: &str) -> RelPath {
+pub(super) fn path(text: &str) -> RelPath {
     RelPath::parse(text.as_bytes()).unwrap()
 }
 
-fn order(roots: &[u64]) -> control::Mint {
+pub(super) fn order(roots: &[u64]) -> control::Mint {
     let each = |root: &u64| RootOrder {
         root: RootId(*root),
         label: None,
@@ -34,7 +34,7 @@ fn order(roots: &[u64]) -> control::Mint {
     }
 }
 
-fn grant(root: u64, prefix: &str, verbs: VerbSet) -> GrantOrder {
+pub(super) fn grant(root: u64, prefix: &str, verbs: VerbSet) -> GrantOrder {
     GrantOrder {
         root: RootId(root),
         prefix: path(prefix),
@@ -44,7 +44,7 @@ fn grant(root: u64, prefix: &str, verbs: VerbSet) -> GrantOrder {
     }
 }
 
-fn denial(name: &str, target: DenialOrderTarget) -> DenialOrder {
+pub(super) fn denial(name: &str, target: DenialOrderTarget) -> DenialOrder {
     DenialOrder {
         name: Text::new(name).unwrap(),
         reason: Text::default(),
@@ -54,21 +54,21 @@ fn denial(name: &str, target: DenialOrderTarget) -> DenialOrder {
     }
 }
 
-fn pattern(root: Option<u64>, pattern: &str) -> DenialOrderTarget {
+pub(super) fn pattern(root: Option<u64>, pattern: &str) -> DenialOrderTarget {
     DenialOrderTarget::Pattern {
         root: root.map(RootId),
         pattern: Bytes::new(pattern).unwrap(),
     }
 }
 
-fn roots(all: Vec<SealedRoot>) -> Roots {
+pub(super) fn roots(all: Vec<SealedRoot>) -> Roots {
     all.into_iter()
         .map(|root| (root.root().id, Arc::new(root)))
         .collect()
 }
 
 /// No records are anywhere.
-fn nowhere() -> Own {
+pub(super) fn nowhere() -> Own {
     Own::of("/nowhere".as_ref())
 }
 
