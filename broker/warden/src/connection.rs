@@ -1,32 +1,35 @@
 //! One control peer: its roots, its sessions, and the answers to its orders.
 
+mod lives;
+mod mint;
 mod records;
 mod review;
+mod tasks;
 
-use crate::gate;
-use crate::kept::Kept;
+use crate::gate::{Answering, Asking};
 use crate::lookup::{Lookups, Question};
-use crate::mint::{self, MintError, Roots};
-use crate::proposals::{ConnectionId, Reviewing, Role};
+use crate::mint::Roots;
+use crate::proposals::{ConnectionId, Role};
 use crate::root::SealedRoot;
 use crate::shared::Shared;
 use crate::socket::{ReceiveError, Received, Socket};
+use lives::Wait;
+use mint::{Session, Stage};
 use portcullis_protocol::VERSION;
-use portcullis_protocol::authority::{Authority, RootId};
+use portcullis_protocol::authority::RootId;
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::control::{
-    self, Answer, Draining, Ended, Merged, Minted, Order, Over, RunId, Running, Sealed,
-    StatusReport, Welcome,
+    self, Answer, Draining, Ended, Order, Over, RunId, Running, Sealed, StatusReport, Welcome,
 };
 use portcullis_protocol::frame::{DecodeError, RequestId};
 use portcullis_protocol::ledger::CageReport;
-use portcullis_protocol::limits::{ROOTS_MAX, SEND_DEADLINE_MS, SESSIONS_MAX};
+use portcullis_protocol::limits::SEND_DEADLINE_MS;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::SessionId;
 use portcullis_transport::ControlSide;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
@@ -38,8 +41,8 @@ const NAMED_MAX: usize = 1024;
 /// How long a runtime may leave its socket full before its connection is closed.
 const DEADLINE: Duration = Duration::from_millis(SEND_DEADLINE_MS as u64);
 
-/// What a gate's life reports. For one session: `Failed`, or `Ready` and then `Over`, so that
-/// the queue is bounded by the number of sessions.
+/// What a gate's life reports. For one session: `Failed`, or `Ready`, `Asks` one at a time,
+/// `Ending` and `Over`, so that the queue is bounded by the number of sessions.
 pub(crate) enum Report {
     /// It is caged and serves.
     Ready {
@@ -49,6 +52,10 @@ pub(crate) enum Report {
     },
     /// It could not be; nothing is left of it.
     Failed(Refusal),
+    /// It asks for something on behalf of its worker.
+    Asks(Asking, Answering),
+    /// It serves no more.
+    Ending,
     /// It is reaped. Its slot is free once this is told.
     Over {
         over: Over,
@@ -100,6 +107,7 @@ pub(crate) async fn serve(
         greeting: Greeting::Awaited,
         roots: Roots::new(),
         sessions: BTreeMap::new(),
+        waits: Vec::new(),
     };
     loop {
         let next = tokio::select! {
@@ -149,25 +157,8 @@ struct Connection {
     greeting: Greeting,
     roots: Roots,
     sessions: BTreeMap<SessionId, Session>,
-}
-
-struct Session {
-    authority: Arc<Kept>,
-    stage: Stage,
-    /// Dropped to end it.
-    stop: Option<oneshot::Sender<Infallible>>,
-    /// The orders to end it, answered when it is over.
-    ending: Vec<RequestId>,
-}
-
-enum Stage {
-    Minting {
-        order: RequestId,
-        merged: Few<Merged, ROOTS_MAX>,
-    },
-    Running {
-        gate: u32,
-    },
+    /// Who waits for sessions to be over.
+    waits: Vec<Wait>,
 }
 
 impl Connection {
@@ -223,7 +214,7 @@ impl Connection {
                 Err(refusal) => Err(refusal),
             },
             Order::End(order) => match self.end(id, order.session) {
-                // Answered when the gate is reaped.
+                // Answered when its gate, and all within it, is reaped.
                 Ok(()) => return Ok(()),
                 Err(refusal) => Err(refusal),
             },
@@ -247,9 +238,16 @@ impl Connection {
             Order::Proposal(order) => return self.proposal(id, order).await,
             Order::Decide(order) => return self.decide(id, order).await,
             Order::OpenDecider(_) => return self.open_decider(id).await,
-            Order::SealTask(_) | Order::Restore(_) | Order::Continue(_) => {
-                Err(Refusal::new(Code::UnsupportedVerb))
-            }
+            Order::SealTask(order) => self.seal_task(&order),
+            // Both are answered when the gate is caged.
+            Order::Restore(order) => match self.restore(id, &order) {
+                Ok(()) => return Ok(()),
+                Err(refusal) => Err(refusal),
+            },
+            Order::Continue(order) => match self.go_on(id, &order) {
+                Ok(()) => return Ok(()),
+                Err(refusal) => Err(refusal),
+            },
         };
         self.answer(id, answer.unwrap_or_else(Answer::Refused))
             .await
@@ -318,96 +316,6 @@ impl Connection {
         Ok(answer)
     }
 
-    /// Sets a gate on its way; it reports when it is caged.
-    fn mint(
-        &mut self,
-        id: RequestId,
-        order: &control::Mint,
-        objects: &[OwnedFd],
-    ) -> Result<(), Refusal> {
-        let within = order
-            .within
-            .map(|parent| self.running(parent))
-            .transpose()?;
-        let refused = |error: MintError| error.refusal();
-        let own = &self.shared.own;
-        let composed = mint::compose(order, &self.roots, within.as_ref(), objects, own);
-        let composed = composed.map_err(refused)?;
-        let kept = Arc::new(Kept::of(&composed.authority)?);
-        let run_as = mint::run_as(&composed.roots).map_err(refused)?;
-        let slots = Arc::clone(&self.shared.slots);
-        let slot = slots.try_acquire_owned().map_err(|_| {
-            Refusal::new(Code::Exhausted).noting(&format!("{SESSIONS_MAX} sessions run already"))
-        })?;
-        let run = self.run(order)?;
-        let Role::Runtime(connection) = self.role else {
-            return Err(Refusal::new(Code::OutOfTurn));
-        };
-        let reviewing = Reviewing {
-            connection,
-            deciding: order.deciding,
-        };
-        let (stop, stopped) = oneshot::channel();
-        let session = SessionId(self.shared.next_session());
-        let life = gate::live(
-            Arc::clone(&self.shared),
-            gate::Session {
-                id: session,
-                run,
-                authority: composed.authority,
-                kept: Arc::clone(&kept),
-                roots: composed.roots,
-                run_as,
-                reviewing,
-                slot,
-            },
-            stopped,
-            self.reports.clone(),
-        );
-        let alive = self.alive.clone();
-        tokio::spawn(async move {
-            life.await;
-            drop(alive);
-        });
-        self.sessions.insert(
-            session,
-            Session {
-                authority: kept,
-                stage: Stage::Minting {
-                    order: id,
-                    merged: composed.merged,
-                },
-                stop: Some(stop),
-                ending: Vec::new(),
-            },
-        );
-        Ok(())
-    }
-
-    /// The authority of a session of this connection.
-    fn running(&self, session: SessionId) -> Result<Authority, Refusal> {
-        match self.sessions.get(&session) {
-            Some(Session {
-                authority,
-                stage: Stage::Running { .. },
-                ..
-            }) => authority.open(),
-            Some(_) | None => Err(Refusal::new(Code::UnknownSession)),
-        }
-    }
-
-    fn end(&mut self, id: RequestId, session: SessionId) -> Result<(), Refusal> {
-        match self.sessions.get_mut(&session) {
-            Some(session) if matches!(session.stage, Stage::Running { .. }) => {
-                session.ending.push(id);
-                drop(session.stop.take());
-                Ok(())
-            }
-            // A session is known to nobody before it is minted.
-            Some(_) | None => Err(Refusal::new(Code::UnknownSession)),
-        }
-    }
-
     fn status(&self) -> Answer {
         let running: Vec<Running> = self
             .sessions
@@ -423,50 +331,5 @@ impl Connection {
             running: count(running.len()),
             sessions: Few::new(running.into_iter().take(NAMED_MAX).collect()).unwrap_or_default(),
         })
-    }
-
-    /// Tells what became of a session.
-    async fn report(&mut self, id: SessionId, report: Report) -> Result<(), Closed> {
-        match report {
-            Report::Ready { worker, cage, gate } => self.minted(id, &worker, cage, gate).await,
-            Report::Failed(refusal) => match self.sessions.remove(&id).map(|s| s.stage) {
-                Some(Stage::Minting { order, .. }) => self.refuse(order, refusal).await,
-                Some(Stage::Running { .. }) | None => Err(Closed),
-            },
-            Report::Over { over, slot } => {
-                let session = self.sessions.remove(&id).ok_or(Closed)?;
-                self.answer(RequestId::NONE, Answer::Over(over)).await?;
-                for order in session.ending {
-                    self.answer(order, Answer::Ended(Ended {})).await?;
-                }
-                drop(slot);
-                Ok(())
-            }
-        }
-    }
-
-    /// Hands out the worker's socket; the copy here closes with the report.
-    async fn minted(
-        &mut self,
-        id: SessionId,
-        worker: &OwnedFd,
-        cage: CageReport,
-        gate: u32,
-    ) -> Result<(), Closed> {
-        let session = self.sessions.get_mut(&id).ok_or(Closed)?;
-        let authority = session.authority.id();
-        let run = self.run.ok_or(Closed)?;
-        let stage = std::mem::replace(&mut session.stage, Stage::Running { gate });
-        let Stage::Minting { order, merged } = stage else {
-            return Err(Closed);
-        };
-        let minted = Answer::Minted(Minted {
-            session: id,
-            authority,
-            run,
-            merged,
-            cage,
-        });
-        self.answer_with(order, minted, &[worker.as_fd()]).await
     }
 }

@@ -2,31 +2,37 @@
 //! by its receipt. What the gate says is not trusted: an intent outside of what its session was
 //! granted is refused, and a word out of turn ends the gate.
 
+mod check;
+mod turns;
+
+pub(crate) use check::encoded;
+pub(crate) use turns::{Turn, Turns};
+
 use crate::alarm::Alarm;
+use crate::budget::{Cost, Purse};
 use crate::kept::Kept;
 use crate::locks::{Held, Keys, Waiting};
 use crate::root::SealedRoot;
 use crate::shared::Shared;
 use crate::state::{Claim, IntentId, SessionRow, StateError, now_ms};
+use check::{check, check_end, check_tree, names};
 use portcullis_protocol::authority::{Authority, Grant};
 use portcullis_protocol::control::Witness;
 use portcullis_protocol::frame::RequestId;
-use portcullis_protocol::ledger::{Begin, Begun, Command, Finish, Intent, RunAs, Step, TreeLock};
-use portcullis_protocol::limits::EFFECT_BYTES_MAX;
+use portcullis_protocol::ledger::{Begin, Begun, Command, Finish, Intent, RunAs, TreeLock};
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::verb::{Verb, VerbSet};
-use portcullis_protocol::view::{Kind, PathState};
+use portcullis_protocol::session::Outcome;
+use portcullis_protocol::verb::VerbSet;
 use std::future::pending;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
-/// What a session that may change something was granted, and what is needed to settle an effect
-/// of it after its gate is gone.
+/// What a session that may change something was granted, and what is
+/// needed to settle an effect of it after its gate is gone.
 pub(crate) struct Writer {
     grants: Box<[Grant]>,
     expires_ms: Option<u64>,
+    pub(crate) purse: Arc<Purse>,
     pub(crate) kept: Arc<Kept>,
     pub(crate) roots: Vec<Arc<SealedRoot>>,
     pub(crate) run_as: Option<RunAs>,
@@ -39,9 +45,10 @@ impl Writer {
         kept: &Arc<Kept>,
         roots: &[Arc<SealedRoot>],
         run_as: Option<RunAs>,
+        purse: &Arc<Purse>,
     ) -> Option<Self> {
         let grants = authority.parts().grants.iter();
-        Self::with(grants, authority, kept, roots, run_as)
+        Self::with(grants, authority, kept, roots, run_as, purse)
     }
 
     /// Of a gate that does what was approved: what is to be asked for counts as granted. None for
@@ -51,10 +58,11 @@ impl Writer {
         kept: &Arc<Kept>,
         roots: &[Arc<SealedRoot>],
         run_as: Option<RunAs>,
+        purse: &Arc<Purse>,
     ) -> Option<Self> {
         let parts = authority.parts();
         let grants = parts.grants.iter().chain(&parts.asks);
-        Self::with(grants, authority, kept, roots, run_as)
+        Self::with(grants, authority, kept, roots, run_as, purse)
     }
 
     fn with<'g>(
@@ -63,12 +71,14 @@ impl Writer {
         kept: &Arc<Kept>,
         roots: &[Arc<SealedRoot>],
         run_as: Option<RunAs>,
+        purse: &Arc<Purse>,
     ) -> Option<Self> {
         let parts = authority.parts();
         let writes = |grant: &&Grant| !grant.verbs.meet(VerbSet::WRITING).is_empty();
         let grants: Box<[Grant]> = grants.filter(writes).cloned().collect();
         (!grants.is_empty()).then(|| Self {
             grants,
+            purse: Arc::clone(purse),
             expires_ms: parts.expires_ms,
             kept: Arc::clone(kept),
             roots: roots.to_vec(),
@@ -80,42 +90,6 @@ impl Writer {
 /// A gate that said what no gate says. It is ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Lied(pub(crate) &'static str);
-
-/// One effect at a time, of a session's own gate and of those that do what was approved for it.
-#[derive(Debug, Clone)]
-pub(crate) struct Turns(Arc<Semaphore>);
-
-/// Holding one means: no other gate of its session has an effect.
-#[derive(Debug)]
-pub(crate) struct Turn {
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Turns {
-    pub(crate) fn new() -> Self {
-        Self(Arc::new(Semaphore::new(1)))
-    }
-
-    fn now(&self) -> Result<Turn, Refusal> {
-        let permit = Arc::clone(&self.0).try_acquire_owned();
-        permit.map(|permit| Turn { _permit: permit }).map_err(|_| {
-            let note = "an approved operation of this session is being done; ask again after it";
-            Refusal::new(Code::TooManyInFlight).noting(note)
-        })
-    }
-
-    /// Waits for it, at most so long. Nothing is lost when the wait is given up.
-    pub(crate) async fn wait(&self, most: Duration) -> Result<Turn, Refusal> {
-        let permit = timeout(most, Arc::clone(&self.0).acquire_owned()).await;
-        match permit {
-            Ok(Ok(permit)) => Ok(Turn { _permit: permit }),
-            Ok(Err(_)) | Err(_) => {
-                let note = "another effect of this session is not over";
-                Err(Refusal::new(Code::Contended).noting(note))
-            }
-        }
-    }
-}
 
 /// By what right effects are made.
 enum Right<'a> {
@@ -155,6 +129,8 @@ pub(crate) struct Running {
     tree: TreeLock,
     /// None once they were given back.
     pub(crate) held: Option<Held>,
+    /// What it took of the session's budgets.
+    pub(crate) cost: Cost,
     until: Instant,
     /// Kept until it has its receipt.
     _turn: Option<Turn>,
@@ -251,9 +227,13 @@ impl<'a> Effects<'a> {
         if let Err(refusal) = check(writer, &begin.intent, now_ms())? {
             return Ok(Some(Command::NotBegun(refusal)));
         }
+        // Nobody waits for locks in vain.
+        if let Err(refusal) = writer.purse.has(Cost::of(&begin.intent)) {
+            return Ok(Some(Command::NotBegun(refusal)));
+        }
         let mut waiting = self.shared.locks.queue(Keys::of(&begin));
         if let Some(held) = waiting.now() {
-            return Ok(Some(self.write(begin, held, turn)));
+            return Ok(Some(self.write(writer, begin, held, turn)));
         }
         self.now = Now::Waiting {
             answer: id,
@@ -265,21 +245,29 @@ impl<'a> Effects<'a> {
         Ok(None)
     }
 
-    /// Writes the intent. If that fails the locks are given back.
-    fn write(&mut self, begin: Begin, held: Held, turn: Option<Turn>) -> Command {
+    /// Takes what it costs and writes the intent. If that fails the locks are given back.
+    fn write(&mut self, writer: &Writer, begin: Begin, held: Held, turn: Option<Turn>) -> Command {
         let claim = match &self.right {
             Right::Granted(_) => None,
             Right::Approved(claim) => Some(claim),
         };
+        let cost = Cost::of(&begin.intent);
+        if let Err(refusal) = writer.purse.charge(cost) {
+            return Command::NotBegun(refusal);
+        }
         let id = match self.shared.state.begin(self.session, &begin, claim) {
             Ok(id) => id,
-            Err(error) => return Command::NotBegun(unclaimed(&error)),
+            Err(error) => {
+                writer.purse.give_back(cost);
+                return Command::NotBegun(unclaimed(&error));
+            }
         };
         self.now = Now::Begun(Running {
             id,
             intent: begin.intent,
             tree: begin.tree,
             held: Some(held),
+            cost,
             until: Instant::now() + self.shared.terms.deadlines.lock_hold,
             _turn: turn,
         });
@@ -306,9 +294,11 @@ impl<'a> Effects<'a> {
         else {
             return pending().await;
         };
-        let command = match held {
-            Ok(held) => self.write(begin, held, turn),
-            Err(refusal) => Command::NotBegun(refusal),
+        let command = match (held, self.writer) {
+            (Ok(held), Some(writer)) => self.write(writer, begin, held, turn),
+            (Err(refusal), _) => Command::NotBegun(refusal),
+            // Only who may write waits.
+            (Ok(_), None) => Command::NotBegun(Refusal::new(Code::NotGranted)),
         };
         Next::Answer(answer, Box::new(command))
     }
@@ -334,6 +324,11 @@ impl<'a> Effects<'a> {
         if check(writer, &begin.intent, 0)?.is_err() {
             return Err(Lied("the gate amended an effect beyond its grants"));
         }
+        let cost = Cost::of(&begin.intent);
+        if let Err(refusal) = writer.purse.exchange(running.cost, cost) {
+            return Ok(Command::NotBegun(refusal));
+        }
+        running.cost = cost;
         match self.shared.state.amend(running.id, &begin.intent) {
             Ok(()) => {
                 running.intent = begin.intent;
@@ -364,9 +359,12 @@ impl<'a> Effects<'a> {
             return Err(Lied("the gate ended an effect that was not begun"));
         };
         check_end(&running.intent, end)?;
-        let state = &self.shared.state;
+        let (state, cost) = (&self.shared.state, running.cost);
         match state.finish(running.id, end, diff, Witness::Gate) {
             Ok(receipt) => {
+                if let (Outcome::Failed, Some(writer)) = (end.outcome, self.writer) {
+                    writer.purse.give_back(cost);
+                }
                 self.now = Now::Nothing;
                 Ok(Command::Receipted(receipt))
             }
@@ -408,103 +406,6 @@ pub(crate) fn no_ledger(error: &StateError) -> Refusal {
         | StateError::Damaged(_) => "its records are damaged",
     };
     Refusal::new(Code::NoLedger).noting(note)
-}
-
-/// Names and parents of an intent, in an order of their own.
-fn names(intent: &Intent) -> Vec<(u64, u64, &[u8])> {
-    let steps = intent.steps.as_slice().iter();
-    let name = |s: &'_ Step| (s.parent.device, s.parent.inode);
-    let mut all: Vec<_> = steps
-        .map(|s| (name(s).0, name(s).1, s.name.as_slice()))
-        .collect();
-    all.sort_unstable();
-    all
-}
-
-/// Whoever gives directories another place, or takes trees away, must be alone: other sessions
-/// have bound names through them.
-fn check_tree(begin: &Begin) -> Result<(), Lied> {
-    let is_directory = |state: &PathState| match state {
-        PathState::Present(present) => present.kind == Kind::Directory,
-        PathState::Absent | PathState::Unknown => false,
-    };
-    let moves = |step: &Step| match step.touched.verb {
-        Verb::Move => is_directory(&step.touched.before) || is_directory(&step.touched.after),
-        Verb::DeleteTree => true,
-        Verb::Stat
-        | Verb::Read
-        | Verb::List
-        | Verb::Glob
-        | Verb::Search
-        | Verb::Write
-        | Verb::Edit
-        | Verb::Mkdir
-        | Verb::Delete
-        | Verb::Chmod
-        | Verb::Link => false,
-    };
-    if begin.tree == TreeLock::Shared && begin.intent.steps.as_slice().iter().any(moves) {
-        return Err(Lied("the gate would move a directory without being alone"));
-    }
-    Ok(())
-}
-
-/// Whether an intent is within what its session was granted. Denials are the gate's own work.
-fn check(writer: &Writer, intent: &Intent, now_ms: u64) -> Result<Result<(), Refusal>, Lied> {
-    let steps = intent.steps.as_slice();
-    if steps.is_empty() {
-        return Err(Lied("the gate began an effect that touches nothing"));
-    }
-    if writer.expires_ms.is_some_and(|end| now_ms >= end) {
-        return Ok(Err(Refusal::new(Code::Expired)));
-    }
-    for step in steps {
-        let touched = &step.touched;
-        if usize::from(touched.root.0) >= writer.roots.len() {
-            return Err(Lied("the gate began an effect in a root it does not have"));
-        }
-        let grants = |grant: &Grant| {
-            grant.root == touched.root
-                && grant.verbs.has(touched.verb)
-                && touched.path.below(&grant.prefix).is_some()
-        };
-        if !VerbSet::WRITING.has(touched.verb) || !writer.grants.iter().any(grants) {
-            let refusal = Refusal::new(Code::NotGranted).of(touched.verb);
-            return Ok(Err(refusal.on(touched.path.as_bytes())));
-        }
-    }
-    if encoded(intent) > EFFECT_BYTES_MAX {
-        let note = "the names it touches are too many or too long for one effect";
-        return Ok(Err(Refusal::new(Code::OutOfBudget).noting(note)));
-    }
-    Ok(Ok(()))
-}
-
-/// An end concerns names of its intent, and fits.
-fn check_end(intent: &Intent, end: &Finish) -> Result<(), Lied> {
-    let known: std::collections::HashSet<_> = intent
-        .steps
-        .as_slice()
-        .iter()
-        .map(|step| (step.touched.root, &step.touched.path))
-        .collect();
-    let meant = |touched: &portcullis_protocol::session::Touched| {
-        known.contains(&(touched.root, &touched.path))
-    };
-    if !end.touched.as_slice().iter().all(meant) {
-        return Err(Lied(
-            "the gate ended an effect on names it did not announce",
-        ));
-    }
-    if encoded(end) > EFFECT_BYTES_MAX {
-        return Err(Lied("the gate ended an effect with too many words"));
-    }
-    Ok(())
-}
-
-/// Bytes of a value on the wire.
-pub(crate) fn encoded<T: serde::Serialize>(value: &T) -> usize {
-    postcard::to_extend(value, Vec::new()).map_or(usize::MAX, |bytes| bytes.len())
 }
 
 #[cfg(test)]

@@ -1,31 +1,36 @@
 //! One session's life: its gate started, serving, reaped, its effect settled. What a gate says is
 //! not trusted.
 
+mod asking;
+mod record;
+mod starting;
+
+pub(crate) use asking::{Answering, Asking, Given};
+
+use crate::budget::Purse;
 use crate::connection::Report;
-use crate::effect::{Effects, Next, Turns, Writer};
+use crate::effect::{Effects, Lied, Next, Writer};
 use crate::kept::Kept;
-use crate::launch::{Caged, Launch, Unmade, launch};
-use crate::proposals::{Asker, Asks, Became, Reviewing, SocketId};
+use crate::proposals::{Asks, Became, Reviewing};
 use crate::root::SealedRoot;
 use crate::settle::{Settled, View, settle};
 use crate::shared::Shared;
 use crate::socket::{ReceiveError, Received, Socket};
-use crate::spawn::Gate;
-use crate::state::{NewSession, SessionRow, StateError};
-use portcullis_protocol::authority::{Authority, Denial, Effect};
-use portcullis_protocol::bounded::{Few, Text};
-use portcullis_protocol::control::{Over, OverCause, RunId};
+use crate::state::SessionRow;
+use asking::Asked;
+use portcullis_protocol::authority::Authority;
+use portcullis_protocol::bounded::Few;
+use portcullis_protocol::control::RunId;
 use portcullis_protocol::frame::RequestId;
-use portcullis_protocol::ledger::{
-    CageReport, Command, Duty, Event, Finished, NOTES_MAX, RefusalNote, RunAs, SessionEnd, Tally,
-};
-use portcullis_protocol::limits::SEND_DEADLINE_MS;
+use portcullis_protocol::ledger::{Ancestor, Command, Event, Finished, RunAs};
+use portcullis_protocol::limits::{LINEAGE_MAX, SEND_DEADLINE_MS};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::SessionId;
 use portcullis_transport::{LedgerSide, TransportError};
-use rustix::process::WaitIdStatus;
+use record::Record;
+use starting::{Started, asker, start};
 use std::convert::Infallible;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
@@ -35,12 +40,8 @@ use tokio::time::{Instant, sleep_until};
 const GRACE: Duration = Duration::from_secs(1);
 /// How long a gate may leave its ledger full.
 const ANSWER_DEADLINE: Duration = Duration::from_millis(SEND_DEADLINE_MS as u64);
-/// Bytes of refusal notes kept for one session, so that they fit one frame.
-const NOTES_BYTES_MAX: usize = 64 * 1024;
 /// Refusals that are put on record in one step while the session runs.
 const REFUSALS_AT_ONCE: usize = 16;
-/// Bytes a note takes at most beside its object and rule.
-const NOTE_FRAME_BYTES: usize = 16;
 
 /// A session whose gate is to be started.
 pub(crate) struct Session {
@@ -51,12 +52,15 @@ pub(crate) struct Session {
     pub(crate) roots: Vec<Arc<SealedRoot>>,
     pub(crate) run_as: Option<RunAs>,
     pub(crate) reviewing: Reviewing,
+    pub(crate) purse: Arc<Purse>,
+    /// The sessions it is made within, the nearest first.
+    pub(crate) lineage: Few<Ancestor, LINEAGE_MAX>,
     /// Its place among all sessions of the warden.
     pub(crate) slot: OwnedSemaphorePermit,
 }
 
-/// Lives one session's life, and reports it: `Ready` then `Over`, or `Failed` alone. `stop`
-/// resolves when its connection wants it ended, or is gone.
+/// Lives one session's life, and reports it: `Ready`, then what it asks for, then `Ending` and
+/// `Over`; or `Failed` alone. `stop` resolves when its connection wants it ended, or is gone.
 pub(crate) async fn live(
     shared: Arc<Shared>,
     session: Session,
@@ -67,8 +71,11 @@ pub(crate) async fn live(
     let started = tokio::select! {
         // Boxed, so that the task of a running session is small.
         started = Box::pin(start(&shared, &session)) => started,
-        // The connection is gone; what was started is killed when it is dropped.
-        _ = &mut stop => return,
+        // What was started is killed when it is dropped.
+        _ = &mut stop => {
+            let note = "the session it was to be within is over";
+            Err(Refusal::new(Code::UnknownSession).noting(note))
+        }
     };
     let Started {
         gate,
@@ -95,6 +102,7 @@ pub(crate) async fn live(
         &session.kept,
         &session.roots,
         session.run_as,
+        &session.purse,
     );
     let asker = asker(&session, row, socket);
     // The gate has them now; a thousand sessions need not keep them here as well.
@@ -103,12 +111,17 @@ pub(crate) async fn live(
         authority,
         kept,
         roots,
+        lineage,
         ..
     } = session;
-    drop((authority, kept, roots));
+    drop((authority, kept, roots, lineage));
     let mut life = Life {
         shared: &shared,
         ledger: &ledger,
+        tell: Tell {
+            id,
+            reports: &reports,
+        },
         record: Record::default(),
         effects: Effects::new(
             &shared,
@@ -117,12 +130,15 @@ pub(crate) async fn live(
             asker.as_ref().map(|asker| asker.turns.clone()),
         ),
         asks: Asks::new(&shared, asker),
+        asked: Asked::default(),
     };
     let ending = if reports.send((id, ready)).is_ok() {
         life.serve(stop).await
     } else {
         Ending::Revoked
     };
+    // What is within it ends with it, and not when its last effect is settled.
+    drop(reports.send((id, Report::Ending)));
     let grace = match ending {
         Ending::Finished(_) => GRACE,
         Ending::Revoked | Ending::Died(_) => Duration::ZERO,
@@ -141,89 +157,6 @@ pub(crate) async fn live(
     drop(reports.send((id, Report::Over { over, slot })));
 }
 
-/// A gate that is caged and serves, and its session in the journal.
-struct Started {
-    gate: Gate,
-    ledger: Socket<LedgerSide>,
-    worker: OwnedFd,
-    cage: CageReport,
-    row: SessionRow,
-    socket: SocketId,
-}
-
-/// What a session needs to ask for something; none where nothing is to be asked for.
-fn asker(session: &Session, row: SessionRow, socket: SocketId) -> Option<Asker> {
-    let parts = session.authority.parts();
-    let asks = |denial: &Denial| denial.effect == Effect::Ask;
-    (!parts.asks.is_empty() || parts.denials.iter().any(asks)).then(|| Asker {
-        session: session.id,
-        row,
-        run: session.run,
-        reviewing: session.reviewing,
-        kept: Arc::clone(&session.kept),
-        roots: session.roots.clone(),
-        run_as: session.run_as,
-        socket,
-        turns: Turns::new(),
-    })
-}
-
-async fn start(shared: &Shared, session: &Session) -> Result<Started, Refusal> {
-    let (worker, served) = match portcullis_transport::pair() {
-        Ok(pair) => pair,
-        Err(error) => {
-            let unmade = Unmade::exhausted("the session's sockets", &error);
-            return Err(unmade.refused().await);
-        }
-    };
-    let socket = match SocketId::of(served.as_fd()) {
-        Ok(socket) => socket,
-        Err(error) => {
-            let unmade = Unmade::exhausted("the session's sockets", &error);
-            return Err(unmade.refused().await);
-        }
-    };
-    let how = Launch {
-        incarnation: shared.incarnation,
-        session: session.id,
-        authority: &session.authority,
-        roots: &session.roots,
-        run_as: session.run_as,
-        duty: Duty::Serve,
-        lineage: Few::default(),
-    };
-    let Caged { gate, ledger, cage } = match launch(shared, &how, Some(served)).await {
-        Ok(caged) => caged,
-        Err(unmade) => return Err(unmade.refused().await),
-    };
-    match begin(shared, session, &cage) {
-        Ok(row) => Ok(Started {
-            gate,
-            ledger,
-            worker,
-            cage,
-            row,
-            socket,
-        }),
-        Err(error) => {
-            gate.end(Duration::ZERO).await;
-            Err(Refusal::new(Code::NoLedger).noting(&error.to_string()))
-        }
-    }
-}
-
-fn begin(shared: &Shared, session: &Session, cage: &CageReport) -> Result<SessionRow, StateError> {
-    let may_write = Writer::approved(&session.authority, &session.kept, &[], None).is_some();
-    shared.state.begin_session(&NewSession {
-        run: session.run,
-        incarnation: shared.incarnation,
-        session: session.id,
-        authority: &session.authority,
-        encoded: may_write.then(|| session.kept.encoded()),
-        cage,
-    })
-}
-
 /// Why a session ends.
 enum Ending {
     /// The gate said so.
@@ -234,26 +167,21 @@ enum Ending {
     Died(String),
 }
 
-/// What is kept of a session for its runtime.
-#[derive(Default)]
-struct Record {
-    notes: Vec<RefusalNote>,
-    bytes: usize,
-    /// Notes that came.
-    came: usize,
-    /// Those of the kept notes that are in the log of refusals.
-    logged: usize,
-    /// What else there is to say.
-    said: Vec<String>,
-}
-
 /// A session that is served.
 struct Life<'a> {
     shared: &'a Shared,
     ledger: &'a Socket<LedgerSide>,
+    tell: Tell<'a>,
     record: Record,
     effects: Effects<'a>,
     asks: Asks,
+    asked: Asked,
+}
+
+/// Where a session's life is told.
+struct Tell<'a> {
+    id: SessionId,
+    reports: &'a mpsc::UnboundedSender<(SessionId, Report)>,
 }
 
 /// Whether the session is wanted to end.
@@ -274,17 +202,21 @@ impl Life<'_> {
                     Err(error) => Some(Ending::Died(broken(&error))),
                 },
                 next = self.effects.next() => match next {
-                    Next::Answer(id, command) => self.answer(id, &command).await,
+                    Next::Answer(id, command) => self.answer(id, &command, &[]).await,
                     Next::Overdue => {
                         Some(Ending::Died("the gate held its locks too long".to_owned()))
                     }
                 },
                 (id, became) = self.asks.next() => match became {
-                    Became::Answer(command) => self.answer(id, &command).await,
+                    Became::Answer(command) => self.answer(id, &command, &[]).await,
                     Became::Lost => Some(Ending::Died(
                         "the gate that did what was approved ended without an answer".to_owned(),
                     )),
                 },
+                (id, command, socket) = self.asked.next() => {
+                    let with: Vec<_> = socket.iter().map(AsFd::as_fd).collect();
+                    self.answer(id, &command, &with).await
+                }
                 () = revoked(&wanted, &mut stop) => match wanted {
                     Wanted::On => {
                         self.asks.stop();
@@ -335,9 +267,8 @@ impl Life<'_> {
             Event::Claim(_) => {
                 return Some(Ending::Died("the gate has nothing to use".to_owned()));
             }
-            Event::Delegate(_) | Event::EndDelegated(_) => {
-                Ok(Some(Command::NotBegun(Refusal::new(Code::UnsupportedVerb))))
-            }
+            Event::Delegate(wished) => self.ask(id, Asking::Delegate(Box::new(wished))),
+            Event::EndDelegated(end) => self.ask(id, Asking::End(end.session)),
             Event::Bound(_) | Event::Unbound(_) => {
                 return Some(Ending::Died(
                     "the gate was asked for no proposal".to_owned(),
@@ -345,14 +276,28 @@ impl Life<'_> {
             }
         };
         match answer {
-            Ok(Some(command)) => self.answer(id, &command).await,
+            Ok(Some(command)) => self.answer(id, &command, &[]).await,
             Ok(None) => None,
             Err(lied) => Some(Ending::Died(lied.0.to_owned())),
         }
     }
 
-    async fn answer(&self, id: RequestId, command: &Command) -> Option<Ending> {
-        let sent = self.ledger.send(id, command, &[], ANSWER_DEADLINE).await;
+    /// Asks the connection, which answers while everything else goes on.
+    fn ask(&mut self, id: RequestId, asking: Asking) -> Result<Option<Command>, Lied> {
+        let answering = self.asked.ask(id)?;
+        let report = Report::Asks(asking, answering);
+        // Nobody listens when the connection is gone; then the answer says so.
+        drop(self.tell.reports.send((self.tell.id, report)));
+        Ok(None)
+    }
+
+    async fn answer(
+        &self,
+        id: RequestId,
+        command: &Command,
+        with: &[BorrowedFd<'_>],
+    ) -> Option<Ending> {
+        let sent = self.ledger.send(id, command, with, ANSWER_DEADLINE).await;
         sent.err()
             .map(|error| Ending::Died(broken(&ReceiveError::Transport(error))))
     }
@@ -455,59 +400,5 @@ fn broken(error: &ReceiveError) -> String {
         ReceiveError::Transport(TransportError::Closed) => "the gate ended unasked".to_owned(),
         ReceiveError::Transport(other) => format!("the gate's ledger broke: {other}"),
         ReceiveError::Decode(other) => format!("the gate wrote no ledger event: {other}"),
-    }
-}
-
-impl Record {
-    /// Takes one note; gives how the session ends, if it is one too many.
-    fn note(&mut self, note: RefusalNote) -> Option<Ending> {
-        self.came += 1;
-        if self.came > NOTES_MAX {
-            return Some(Ending::Died("the gate sent too many notes".to_owned()));
-        }
-        let object = note.object.as_ref().map_or(0, |o| o.as_slice().len());
-        let rule = note.rule.as_ref().map_or(0, |r| r.as_str().len());
-        let bytes = object + rule + NOTE_FRAME_BYTES;
-        if self.bytes + bytes <= NOTES_BYTES_MAX {
-            self.bytes += bytes;
-            self.notes.push(note);
-        }
-        None
-    }
-
-    fn over(self, session: SessionId, ending: Ending, status: Option<&WaitIdStatus>) -> Over {
-        let mut said = self.said;
-        let (cause, tally): (OverCause, Option<Tally>) = match ending {
-            Ending::Finished(Finished { tally, end }) => match end {
-                SessionEnd::WorkerLeft => (OverCause::WorkerLeft, Some(tally)),
-                SessionEnd::WorkerMisbehaved => (OverCause::WorkerMisbehaved, Some(tally)),
-            },
-            Ending::Revoked => (OverCause::Revoked, None),
-            Ending::Died(why) => {
-                said.push(why);
-                said.extend(status.and_then(last_words));
-                (OverCause::GateDied, None)
-            }
-        };
-        let left_out = self.came - self.notes.len();
-        if left_out > 0 {
-            said.push(format!("{left_out} refusals are not told one by one"));
-        }
-        Over {
-            session,
-            cause,
-            tally,
-            refusals: Few::new(self.notes).unwrap_or_default(),
-            parent: None,
-            note: (!said.is_empty()).then(|| Text::plain(&said.join("; "))),
-        }
-    }
-}
-
-fn last_words(status: &WaitIdStatus) -> Option<String> {
-    match (status.terminating_signal(), status.exit_status()) {
-        (Some(signal), _) => Some(format!("it ended by signal {signal}")),
-        (None, Some(code)) => Some(format!("it ended with status {code}")),
-        (None, None) => None,
     }
 }

@@ -26,6 +26,7 @@
 //! sessions raises its own limit.
 
 mod alarm;
+mod budget;
 mod builtin;
 mod config;
 mod connection;
@@ -34,6 +35,7 @@ mod effect;
 mod gate;
 mod kept;
 mod launch;
+mod lineage;
 mod listen;
 mod locks;
 mod lookup;

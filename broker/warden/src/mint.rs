@@ -1,11 +1,19 @@
 //! From an order to mint to an authority, and what a gate needs beside it.
 
+mod delegated;
+mod restored;
+mod standing;
+
+pub(crate) use delegated::{delegate, narrow_to_conversation};
+pub(crate) use restored::{Restoring, restore};
+
 use crate::builtin::{self, BuiltinError};
 use crate::overlap::{self, Inside, Layout, OverlapError};
 use crate::own::Own;
 use crate::root::SealedRoot;
 use portcullis_protocol::authority::{
-    Authority, AuthorityError, Denial, DenialTarget, Grant, Parts, Root, RootId, RootIdentity,
+    Authority, AuthorityError, Budgets, Denial, DenialTarget, Grant, Parts, Root, RootId,
+    RootIdentity,
 };
 use portcullis_protocol::bounded::{Few, TooMany};
 use portcullis_protocol::control::{self, DenialOrder, DenialOrderTarget, GrantOrder, Merged};
@@ -16,6 +24,7 @@ use portcullis_protocol::refusal::{Code, Refusal, Rule};
 use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::RootIndex;
 use rustix::io::Errno;
+use standing::within_standing;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -99,6 +108,7 @@ pub(crate) fn compose(
     within: Option<&Authority>,
     objects: &[OwnedFd],
     own: &Own,
+    budgets: Budgets,
 ) -> Result<Composed, MintError> {
     let ordered = ordered(order, sealed)?;
     let borrowed: Vec<&SealedRoot> = ordered.iter().map(|(_, root)| root.as_ref()).collect();
@@ -127,24 +137,30 @@ pub(crate) fn compose(
         grants,
         asks,
         denials,
-        budgets: order.budgets,
+        budgets,
         expires_ms: order.expires_ms,
     })?;
     if let Some(parent) = within {
-        authority = authority.intersect(parent)?;
+        authority = within_standing(&authority, parent, sealed)?;
     }
-    // The intersection may have fewer roots; descriptors follow what is left.
-    let roots = authority
-        .parts()
-        .roots
-        .iter()
-        .map(|root| find(sealed, root.id).cloned())
-        .collect::<Result<_, _>>()?;
-    Ok(Composed {
-        authority,
-        roots,
-        merged,
-    })
+    Composed::of(authority, sealed, merged)
+}
+
+impl Composed {
+    /// An intersection may have fewer roots; descriptors follow what is left.
+    fn of(
+        authority: Authority,
+        sealed: &Roots,
+        merged: Few<Merged, ROOTS_MAX>,
+    ) -> Result<Self, MintError> {
+        let roots = authority.parts().roots.iter();
+        let roots = roots.map(|root| find(sealed, root.id).cloned());
+        Ok(Self {
+            roots: roots.collect::<Result<_, _>>()?,
+            authority,
+            merged,
+        })
+    }
 }
 
 /// A root as this session knows it, and the directory.

@@ -8,7 +8,7 @@ use crate::mint;
 use crate::root::SealedRoot;
 use crate::shared::Shared;
 use crate::state::{IntentId, OpenIntent};
-use portcullis_protocol::authority::{Authority, Denial, Effect, Grant, Parts};
+use portcullis_protocol::authority::{Authority, Denial, Effect, Grant, Parts, Root};
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::control::Witness;
 use portcullis_protocol::ledger::{Duty, Event, Finish, Intent, RunAs, Seen, SeenStep, Step};
@@ -35,7 +35,7 @@ pub(crate) struct View<'a> {
 /// Whether an effect has its receipt now.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Settled {
-    Yes,
+    Yes(Outcome),
     /// The journal does not take it. Its locks stay held, and the next warden settles it.
     No,
 }
@@ -74,14 +74,14 @@ pub(crate) fn settle_left(shared: &Arc<Shared>, left: Vec<OpenIntent>) {
             let view = found.as_ref().map(|found| View {
                 incarnation: open.incarnation,
                 session: open.number,
-                authority: found.authority,
+                authority: &found.authority,
                 roots: &found.roots,
                 run_as: found.run_as,
             });
             let intent = &open.begin.intent;
             // Whether it gave its locks back is not in the journal.
             let effect = (open.id, intent, Names::Held);
-            if close(&shared, view, effect, held).await == Settled::Yes {
+            if let Settled::Yes(_) = close(&shared, view, effect, held).await {
                 // A session that cannot be ended now is by the next warden.
                 shared.state.end_session(open.session).ok();
             }
@@ -94,17 +94,26 @@ fn far() -> tokio::time::Instant {
 }
 
 /// An authority of an earlier life, with its roots.
-struct FoundAgain<'a> {
-    authority: &'a Authority,
+struct FoundAgain {
+    authority: Authority,
     roots: Vec<Arc<SealedRoot>>,
     run_as: Option<RunAs>,
 }
 
 /// The roots of an authority of an earlier life, where all are what they were.
-fn found_again(authority: &Authority) -> Option<FoundAgain<'_>> {
+fn found_again(authority: &Authority) -> Option<FoundAgain> {
     let again = |root| SealedRoot::again(root).map(Arc::new).ok();
     let roots: Option<Vec<_>> = authority.parts().roots.iter().map(again).collect();
     let roots = roots?;
+    // A gate compares what it holds with what its authority says, and devices and mounts have
+    // other numbers when the system has started anew.
+    let now = |root: &Root| {
+        roots
+            .iter()
+            .map(|again| again.root().clone())
+            .find(|r| r.id == root.id)
+    };
+    let authority = authority.rebase(now).ok()?;
     let run_as = mint::run_as(&roots).ok()?;
     Some(FoundAgain {
         authority,
@@ -131,7 +140,7 @@ async fn close(
     };
     for _ in 0..TRIES {
         match shared.state.finish(id, &end, &[], witness) {
-            Ok(_) => return Settled::Yes,
+            Ok(_) => return Settled::Yes(end.outcome),
             Err(_) => sleep(PAUSE).await,
         }
     }

@@ -2,7 +2,8 @@
 
 use super::{Closed, Connection, DEADLINE};
 use crate::lookup::{Found, Question};
-use portcullis_protocol::control::{self, RunId};
+use portcullis_protocol::authority::Parts;
+use portcullis_protocol::control::RunId;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::refusal::{Code, Refusal};
 
@@ -27,13 +28,13 @@ impl Connection {
         sent.await.map_err(|_| Closed)
     }
 
-    /// The run its sessions belong to.
-    pub(super) fn run(&mut self, order: &control::Mint) -> Result<RunId, Refusal> {
+    /// The run its sessions belong to; the first of them begins it.
+    pub(super) fn run(&mut self, first: &Parts) -> Result<RunId, Refusal> {
         if let Some(run) = self.run {
             return Ok(run);
         }
         let state = &self.shared.state;
-        let run = state.begin_run(order.request.as_str(), order.owner.as_str());
+        let run = state.begin_run(first.request.as_str(), first.owner.as_str());
         let run = run.map_err(|e| Refusal::new(Code::NoLedger).noting(&e.to_string()))?;
         self.run = Some(run);
         Ok(run)

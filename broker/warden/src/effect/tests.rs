@@ -32,7 +32,8 @@ fn writer(dir: &crate::testing::TempDir) -> Writer {
     })
     .unwrap();
     let kept = Arc::new(Kept::of(&authority).unwrap());
-    Writer::of(&authority, &kept, &[Arc::new(root)], None).unwrap()
+    let purse = Purse::of(authority.parts().budgets);
+    Writer::of(&authority, &kept, &[Arc::new(root)], None, &purse).unwrap()
 }
 
 fn step(verb: Verb, root: u16, at: &str, before: PathState) -> Step {

@@ -9,11 +9,11 @@ use portcullis_protocol::path::Label;
 use portcullis_protocol::verb::{ModeSet, Verb, VerbSet};
 use std::fs::File;
 
-fn path(text: &str) -> RelPath {
+pub(super) fn path(text: &str) -> RelPath {
     RelPath::parse(text.as_bytes()).unwrap()
 }
 
-fn order(roots: &[u64]) -> control::Mint {
+pub(super) fn order(roots: &[u64]) -> control::Mint {
     let each = |root: &u64| RootOrder {
         root: RootId(*root),
         label: None,
@@ -34,7 +34,7 @@ fn order(roots: &[u64]) -> control::Mint {
     }
 }
 
-fn grant(root: u64, prefix: &str, verbs: VerbSet) -> GrantOrder {
+pub(super) fn grant(root: u64, prefix: &str, verbs: VerbSet) -> GrantOrder {
     GrantOrder {
         root: RootId(root),
         prefix: path(prefix),
@@ -44,7 +44,7 @@ fn grant(root: u64, prefix: &str, verbs: VerbSet) -> GrantOrder {
     }
 }
 
-fn denial(name: &str, target: DenialOrderTarget) -> DenialOrder {
+pub(super) fn denial(name: &str, target: DenialOrderTarget) -> DenialOrder {
     DenialOrder {
         name: Text::new(name).unwrap(),
         reason: Text::default(),
@@ -54,21 +54,21 @@ fn denial(name: &str, target: DenialOrderTarget) -> DenialOrder {
     }
 }
 
-fn pattern(root: Option<u64>, pattern: &str) -> DenialOrderTarget {
+pub(super) fn pattern(root: Option<u64>, pattern: &str) -> DenialOrderTarget {
     DenialOrderTarget::Pattern {
         root: root.map(RootId),
         pattern: Bytes::new(pattern).unwrap(),
     }
 }
 
-fn roots(all: Vec<SealedRoot>) -> Roots {
+pub(super) fn roots(all: Vec<SealedRoot>) -> Roots {
     all.into_iter()
         .map(|root| (root.root().id, Arc::new(root)))
         .collect()
 }
 
 /// No records are anywhere.
-fn nowhere() -> Own {
+pub(super) fn nowhere() -> Own {
     Own::of("/nowhere".as_ref())
 }
 
@@ -94,7 +94,7 @@ fn nested_roots_become_one_root_with_subtree_grants() {
         grant(2, "", VerbSet::of(&[Verb::Stat])),
     ])
     .unwrap();
-    let made = compose(&order, &known, None, &[], &nowhere()).unwrap();
+    let made = compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap();
     let parts = made.authority.parts();
     assert_eq!(parts.roots.len(), 1);
     assert_eq!(parts.roots[0].id, RootId(2));
@@ -124,12 +124,27 @@ fn labels_of_the_session_hold_and_must_differ() {
         order.roots = Few::new((1..).zip(labels).map(each).collect()).unwrap();
         order
     };
-    let made = compose(&labelled(["x", "y"]), &known, None, &[], &nowhere()).unwrap();
+    let made = compose(
+        &labelled(["x", "y"]),
+        &known,
+        None,
+        &[],
+        &nowhere(),
+        Budgets::UNLIMITED,
+    )
+    .unwrap();
     let labels = made.authority.parts().roots.iter();
     let labels: Vec<_> = labels.map(|root| root.label.as_str()).collect();
     assert_eq!(labels, ["x", "y"]);
     assert!(matches!(
-        compose(&labelled(["x", "x"]), &known, None, &[], &nowhere()),
+        compose(
+            &labelled(["x", "x"]),
+            &known,
+            None,
+            &[],
+            &nowhere(),
+            Budgets::UNLIMITED
+        ),
         Err(MintError::Authority(AuthorityError::DuplicateRoot))
     ));
 }
@@ -140,7 +155,8 @@ fn roots_that_are_unknown_gone_or_not_ordered_are_refused() {
     let gone = dir.make("gone");
     let known = roots(vec![sealed(1, dir.path()), sealed(2, &gone)]);
     let code = |order: &control::Mint| {
-        let refused = compose(order, &known, None, &[], &nowhere()).unwrap_err();
+        let refused =
+            compose(order, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap_err();
         refused.refusal().code
     };
     assert_eq!(code(&order(&[7])), Code::UnknownRoot);
@@ -161,7 +177,7 @@ fn builtin_denials_hold_and_exceptions_are_by_name() {
     let mut order = order(&[1]);
     order.grants = Few::new(vec![grant(1, "", VerbSet::ALL)]).unwrap();
     let count = |order: &control::Mint| {
-        let made = compose(order, &known, None, &[], &nowhere()).unwrap();
+        let made = compose(order, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap();
         made.authority.parts().denials.len()
     };
     let all = count(&order);
@@ -169,7 +185,7 @@ fn builtin_denials_hold_and_exceptions_are_by_name() {
     assert!(count(&order) < all);
     order.exceptions = Few::new(vec![Text::new("builtin:no").unwrap()]).unwrap();
     assert!(matches!(
-        compose(&order, &known, None, &[], &nowhere()),
+        compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED),
         Err(MintError::Builtin(BuiltinError::UnknownException(_)))
     ));
 }
@@ -182,7 +198,7 @@ fn a_runtime_cannot_name_a_rule_as_built_in() {
         let mut order = order(&[1]);
         order.denials = Few::new(vec![denial(name, pattern(None, "x"))]).unwrap();
         assert!(matches!(
-            compose(&order, &known, None, &[], &nowhere()),
+            compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED),
             Err(MintError::ReservedName(_))
         ));
     }
@@ -201,7 +217,7 @@ fn only_a_pattern_with_an_inner_slash_is_anchored() {
     ] {
         let mut order = order(&[1]);
         order.denials = Few::new(vec![denial("d", pattern(Some(1), text))]).unwrap();
-        let made = compose(&order, &known, None, &[], &nowhere()).unwrap();
+        let made = compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap();
         let expected = DenialTarget::Pattern {
             anchor,
             pattern: Bytes::new(text).unwrap(),
@@ -219,7 +235,15 @@ fn object_denials_take_the_objects_of_their_descriptors_and_all_must_be_named() 
     let object = |descriptor| denial("d", DenialOrderTarget::Object { descriptor });
     let mut order = order(&[1]);
     order.denials = Few::new(vec![object(0)]).unwrap();
-    let made = compose(&order, &known, None, &[open()], &nowhere()).unwrap();
+    let made = compose(
+        &order,
+        &known,
+        None,
+        &[open()],
+        &nowhere(),
+        Budgets::UNLIMITED,
+    )
+    .unwrap();
     let stat = rustix::fs::fstat(open()).unwrap();
     let expected = DenialTarget::Object {
         device: stat.st_dev,
@@ -227,7 +251,7 @@ fn object_denials_take_the_objects_of_their_descriptors_and_all_must_be_named() 
     };
     assert_eq!(targets(&made), [&expected]);
     assert!(matches!(
-        compose(&order, &known, None, &[], &nowhere()),
+        compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED),
         Err(MintError::MissingDescriptor {
             index: 0,
             came: 0,
@@ -235,7 +259,14 @@ fn object_denials_take_the_objects_of_their_descriptors_and_all_must_be_named() 
         })
     ));
     assert!(matches!(
-        compose(&order, &known, None, &[open(), open()], &nowhere()),
+        compose(
+            &order,
+            &known,
+            None,
+            &[open(), open()],
+            &nowhere(),
+            Budgets::UNLIMITED
+        ),
         Err(MintError::UnusedDescriptors { came: 2, used: 1 })
     ));
 }
@@ -246,11 +277,19 @@ fn a_session_within_another_gets_no_more_than_both_and_only_its_roots() {
     let known = roots(vec![sealed(1, &dir.make("a")), sealed(2, &dir.make("b"))]);
     let mut parent = order(&[1]);
     parent.grants = Few::new(vec![grant(1, "src", VerbSet::READING)]).unwrap();
-    let parent = compose(&parent, &known, None, &[], &nowhere()).unwrap();
+    let parent = compose(&parent, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap();
     let mut child = order(&[2, 1]);
     let verbs = VerbSet::of(&[Verb::Read]);
     child.grants = Few::new(vec![grant(1, "", verbs), grant(2, "", verbs)]).unwrap();
-    let made = compose(&child, &known, Some(&parent.authority), &[], &nowhere()).unwrap();
+    let made = compose(
+        &child,
+        &known,
+        Some(&parent.authority),
+        &[],
+        &nowhere(),
+        Budgets::UNLIMITED,
+    )
+    .unwrap();
     let parts = made.authority.parts();
     assert_eq!(
         parts.grants,

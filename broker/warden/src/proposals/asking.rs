@@ -2,6 +2,7 @@
 
 use super::decide::ConnectionId;
 use super::{Found, executor, proposer};
+use crate::budget::Purse;
 use crate::effect::{Lied, Turns, no_ledger};
 use crate::kept::Kept;
 use crate::root::SealedRoot;
@@ -37,6 +38,7 @@ pub(crate) struct Asker {
     pub(crate) kept: Arc<Kept>,
     pub(crate) roots: Vec<Arc<SealedRoot>>,
     pub(crate) run_as: Option<RunAs>,
+    pub(crate) purse: Arc<Purse>,
     /// What its own gate serves.
     pub(crate) socket: SocketId,
     /// One effect at a time, of its gate and those that do what was approved.

@@ -7,7 +7,7 @@ use super::bound::{self, Use};
 use super::{Ended, Execution};
 use crate::effect::{Effects, Lied, Next, Writer, unclaimed};
 use crate::launch::{Caged, Launch, launch};
-use crate::settle::{View, settle};
+use crate::settle::{Settled, View, settle};
 use crate::socket::{Received, Socket};
 use crate::state::Claim;
 use portcullis_protocol::authority::Authority;
@@ -18,6 +18,7 @@ use portcullis_protocol::ledger::{
 };
 use portcullis_protocol::limits::{SEND_DEADLINE_MS, STREAM_TIME_MS_MAX};
 use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_protocol::session::Outcome;
 use portcullis_transport::LedgerSide;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -77,7 +78,13 @@ async fn done(
     Caged { gate, ledger, cage }: Caged,
 ) -> (Became, Ended) {
     let asker = &work.asker;
-    let writer = Writer::approved(authority, &asker.kept, &asker.roots, asker.run_as);
+    let writer = Writer::approved(
+        authority,
+        &asker.kept,
+        &asker.roots,
+        asker.run_as,
+        &asker.purse,
+    );
     let claim = Claim {
         approval: execution.approval(),
         cage: &cage,
@@ -113,8 +120,12 @@ async fn done(
             roots: &writer.roots,
             run_as: writer.run_as,
         };
+        let cost = running.cost;
         // One that has no receipt stays spent, as it is on record.
-        Box::pin(settle(&work.shared, Some(view), running)).await;
+        match Box::pin(settle(&work.shared, Some(view), running)).await {
+            Settled::Yes(Outcome::Failed) => writer.purse.give_back(cost),
+            Settled::Yes(Outcome::Done | Outcome::Uncertain) | Settled::No => {}
+        }
     }
     let became = match (over, doing.used) {
         (Over::Finished, used) => Became::Answer(Command::Answered(Answered { used })),

@@ -149,6 +149,16 @@ impl Journal {
         Ok(())
     }
 
+    /// One statement, or a look, of what else is kept beside runs and receipts.
+    pub(super) fn with<T>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
+        let done = work(&self.database)?;
+        self.checkpoints.committed();
+        Ok(done)
+    }
+
     fn transaction(database: &mut Connection) -> Result<Transaction<'_>, StateError> {
         Ok(database.transaction_with_behavior(TransactionBehavior::Immediate)?)
     }

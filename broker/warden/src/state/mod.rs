@@ -18,6 +18,7 @@ mod records;
 mod repair;
 mod reserve;
 mod schema;
+mod tasks;
 mod verify;
 
 pub(crate) use journal::{
@@ -27,6 +28,7 @@ pub use key::ExportKey;
 pub use place::{StatePlace, usual_state};
 pub use records::Records;
 pub use repair::{RepairError, Repaired, repair};
+pub(crate) use tasks::{KeptTask, NewTask, TaskError};
 
 use journal::Journal;
 use place::Place;

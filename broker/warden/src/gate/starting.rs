@@ -1,0 +1,101 @@
+//! From a session that is to be to a gate that serves it.
+
+use super::Session;
+use crate::effect::{Turns, Writer};
+use crate::launch::{Caged, Launch, Unmade, launch};
+use crate::proposals::{Asker, SocketId};
+use crate::shared::Shared;
+use crate::socket::Socket;
+use crate::spawn::Gate;
+use crate::state::{NewSession, SessionRow, StateError};
+use portcullis_protocol::authority::{Denial, Effect};
+use portcullis_protocol::ledger::{CageReport, Duty};
+use portcullis_protocol::refusal::{Code, Refusal};
+use portcullis_transport::LedgerSide;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+/// A gate that is caged and serves, and its session in the journal.
+pub(super) struct Started {
+    pub(super) gate: Gate,
+    pub(super) ledger: Socket<LedgerSide>,
+    pub(super) worker: OwnedFd,
+    pub(super) cage: CageReport,
+    pub(super) row: SessionRow,
+    pub(super) socket: SocketId,
+}
+
+/// What a session needs to ask for something; none where nothing is to be asked for.
+pub(super) fn asker(session: &Session, row: SessionRow, socket: SocketId) -> Option<Asker> {
+    let parts = session.authority.parts();
+    let asks = |denial: &Denial| denial.effect == Effect::Ask;
+    (!parts.asks.is_empty() || parts.denials.iter().any(asks)).then(|| Asker {
+        session: session.id,
+        row,
+        run: session.run,
+        reviewing: session.reviewing,
+        kept: Arc::clone(&session.kept),
+        roots: session.roots.clone(),
+        run_as: session.run_as,
+        socket,
+        purse: Arc::clone(&session.purse),
+        turns: Turns::new(),
+    })
+}
+
+pub(super) async fn start(shared: &Shared, session: &Session) -> Result<Started, Refusal> {
+    let (worker, served) = match portcullis_transport::pair() {
+        Ok(pair) => pair,
+        Err(error) => {
+            let unmade = Unmade::exhausted("the session's sockets", &error);
+            return Err(unmade.refused().await);
+        }
+    };
+    let socket = match SocketId::of(served.as_fd()) {
+        Ok(socket) => socket,
+        Err(error) => {
+            let unmade = Unmade::exhausted("the session's sockets", &error);
+            return Err(unmade.refused().await);
+        }
+    };
+    let how = Launch {
+        incarnation: shared.incarnation,
+        session: session.id,
+        authority: &session.authority,
+        roots: &session.roots,
+        run_as: session.run_as,
+        duty: Duty::Serve,
+        lineage: session.lineage.clone(),
+    };
+    let Caged { gate, ledger, cage } = match launch(shared, &how, Some(served)).await {
+        Ok(caged) => caged,
+        Err(unmade) => return Err(unmade.refused().await),
+    };
+    match begin(shared, session, &cage) {
+        Ok(row) => Ok(Started {
+            gate,
+            ledger,
+            worker,
+            cage,
+            row,
+            socket,
+        }),
+        Err(error) => {
+            gate.end(Duration::ZERO).await;
+            Err(Refusal::new(Code::NoLedger).noting(&error.to_string()))
+        }
+    }
+}
+
+fn begin(shared: &Shared, session: &Session, cage: &CageReport) -> Result<SessionRow, StateError> {
+    let may_write =
+        Writer::approved(&session.authority, &session.kept, &[], None, &session.purse).is_some();
+    shared.state.begin_session(&NewSession {
+        run: session.run,
+        incarnation: shared.incarnation,
+        session: session.id,
+        authority: &session.authority,
+        encoded: may_write.then(|| session.kept.encoded()),
+        cage,
+    })
+}
