@@ -16,6 +16,7 @@ mod carry_out;
 mod composition;
 mod confirm;
 mod counters;
+mod delegating;
 mod errors;
 mod execute;
 mod lacking;
@@ -37,6 +38,8 @@ mod showing;
 mod standing;
 mod streams;
 mod suggest;
+#[cfg(test)]
+mod testing;
 mod told;
 mod uploads;
 

@@ -232,3 +232,6 @@ fn allowed(authority: &Authority) -> impl Iterator<Item = &Grant> {
 fn changes(authority: &Authority) -> bool {
     allowed(authority).any(|grant| !grant.verbs.meet(VerbSet::WRITING).is_empty())
 }
+
+#[cfg(test)]
+mod tests;
