@@ -233,6 +233,22 @@ impl Ledger {
         }
     }
 
+    /// Takes the one operation that a gate was started for, with its content.
+    pub(crate) fn asked<'b>(&self, buffer: &'b mut Buffer) -> Result<(Asked, &'b [u8]), Broken> {
+        let packet = self.endpoint.receive(buffer).map_err(|_| Broken)?;
+        let (frame, _none) = packet.decode().map_err(|_| Broken)?;
+        match frame.message {
+            Command::Asked(asked) => Ok((asked, frame.content)),
+            Command::Setup(_)
+            | Command::Begun(_)
+            | Command::NotBegun(_)
+            | Command::Receipted(_)
+            | Command::Delegated(_)
+            | Command::Answered(_)
+            | Command::Noted(_) => Err(Broken),
+        }
+    }
+
     /// Waits until the warden closes the ledger or says anything: who waits here is told nothing.
     pub(crate) fn wait_for_end(&self) {
         // What comes does not matter: nothing is to come.

@@ -9,10 +9,14 @@ pub mod policy;
 pub mod sys;
 
 mod admit;
+mod asked;
+mod asking;
 mod bind;
+mod carry_out;
 mod composition;
 mod confirm;
 mod counters;
+mod delegating;
 mod errors;
 mod execute;
 mod lacking;
@@ -25,12 +29,17 @@ mod outlet;
 mod pace;
 mod pipeline;
 mod plan;
+mod propose;
 mod refused;
 mod resolve;
 mod serve;
 mod session;
+mod showing;
+mod standing;
 mod streams;
 mod suggest;
+#[cfg(test)]
+mod testing;
 mod told;
 mod uploads;
 

@@ -5,7 +5,7 @@
 use portcullis_protocol::authority::{Budget, Budgets};
 use portcullis_protocol::ledger::Intent;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::Used;
+use portcullis_protocol::session::{Request, Used};
 use portcullis_protocol::view::{Kind, PathState, Present};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,6 +59,29 @@ impl Meter {
                 let note = format!("{name}: {limit} in all, {left} left, {amount} needed");
                 Err(Refusal::new(Code::OutOfBudget).noting(&note))
             }
+        }
+    }
+
+    /// Uses one operation, where a request is one. What only gives something back is never refused.
+    pub(crate) fn operation(&self, request: &Request) -> Result<(), Refusal> {
+        match request {
+            Request::Hello(_) | Request::Ping(_) | Request::Cancel(_) | Request::Whoami(_) => {
+                Ok(())
+            }
+            Request::DropUpload(_) | Request::Acknowledge(_) | Request::EndDelegated(_) => {
+                self.spend(Budget::Operations, 1).or(Ok(()))
+            }
+            Request::Stat(_)
+            | Request::Read(_)
+            | Request::List(_)
+            | Request::Glob(_)
+            | Request::Search(_)
+            | Request::Why(_)
+            | Request::Change(_)
+            | Request::Upload(_)
+            | Request::Compose(_)
+            | Request::ChangeComposed(_)
+            | Request::Delegate(_) => self.spend(Budget::Operations, 1),
         }
     }
 
@@ -200,6 +223,7 @@ impl Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use portcullis_protocol::session::{Compose, EndDelegated, SessionId, Whoami};
     use proptest::prelude::*;
 
     fn limited(operations: u64) -> Meter {
@@ -221,6 +245,23 @@ mod tests {
         assert!(meter.spend(Budget::Operations, u64::MAX).is_err());
         meter.spend(Budget::Operations, 0).unwrap();
         assert_eq!(meter.used().operations, 10);
+    }
+
+    #[test]
+    fn without_operations_left_only_what_gives_something_back_is_answered() {
+        let meter = limited(1);
+        let whoami = Request::Whoami(Whoami {});
+        let end = Request::EndDelegated(EndDelegated {
+            session: SessionId(1),
+        });
+        let part = Request::Compose(Compose { offset: 0 });
+        meter.operation(&whoami).unwrap();
+        assert_eq!(meter.used().operations, 0);
+        meter.operation(&part).unwrap();
+        assert!(meter.operation(&part).is_err());
+        meter.operation(&end).unwrap();
+        meter.operation(&whoami).unwrap();
+        assert_eq!(meter.used().operations, 1);
     }
 
     #[test]

@@ -5,8 +5,9 @@ use crate::ledger::{Ledger, fitting};
 use crate::refused::Refused;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Changed, Conflicted, More, Planned, Reply};
+use portcullis_protocol::session::{Changed, Conflicted, Delegated, More, Planned, Reply};
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
+use rustix::io::Errno;
 use std::collections::HashMap;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,6 +75,13 @@ impl Streaming {
 enum Taken {
     Yes,
     No,
+}
+
+/// Whether a socket was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handed {
+    Yes,
+    NotTaken,
 }
 
 /// Answers one request. Several may be open at once; the kernel keeps their packets apart.
@@ -226,6 +234,21 @@ impl Outlet {
             &Reply::Conflicted(Conflicted { refusal, region }),
             &shown.bytes,
         )
+    }
+
+    /// Hands the socket of a delegated session to the worker.
+    pub(crate) fn hand(
+        &mut self,
+        delegated: Delegated,
+        socket: BorrowedFd<'_>,
+    ) -> Result<Handed, Gone> {
+        let reply = Reply::Delegated(delegated);
+        match self.endpoint.send_with(self.id, &reply, &[socket]) {
+            Ok(()) => Ok(Handed::Yes),
+            // The peer's socket takes no descriptor now, or its user has too many under way.
+            Err(TransportError::Kernel(Errno::PERM | Errno::TOOMANYREFS)) => Ok(Handed::NotTaken),
+            Err(error) => Err(self.lost(&error)),
+        }
     }
 
     /// Counts content that is sent inside a reply instead of behind it.

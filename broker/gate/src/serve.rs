@@ -3,6 +3,7 @@
 use crate::cage::Caged;
 use crate::composition::Composition;
 use crate::counters::{Counted, Counters};
+use crate::delegating::Delegating;
 use crate::outlet::{Gone, Outlet, Running};
 use crate::pace::Pace;
 use crate::pipeline::{self, Used};
@@ -12,7 +13,6 @@ use crate::streams::{Streams, Work};
 use crate::sys;
 use crate::uploads::{Uploads, taken_by};
 use portcullis_protocol::VERSION;
-use portcullis_protocol::authority::Budget;
 use portcullis_protocol::frame::{DecodeError, RequestId};
 use portcullis_protocol::ledger::SessionEnd;
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -60,6 +60,7 @@ pub(crate) fn serve(
         counters: Arc::clone(counters),
         uploads: Uploads::default(),
         composition: Composition::default(),
+        delegating: Delegating::default(),
         greeted: Greeted::No,
         pace: Pace::default(),
     };
@@ -97,6 +98,7 @@ struct Conversation {
     running: Running,
     uploads: Uploads,
     composition: Composition,
+    delegating: Delegating,
     greeted: Greeted,
     pace: Pace,
 }
@@ -151,8 +153,8 @@ impl Conversation {
         request: Request,
         content: &[u8],
     ) -> Result<Next, Gone> {
-        self.counters.request(counted(&request));
-        if let Err(refusal) = self.spend(&request) {
+        self.counters.request(Counted::of(&request));
+        if let Err(refusal) = self.session.meter.operation(&request) {
             self.outlet.refuse(&refusal)?;
             return Ok(Next::Go);
         }
@@ -186,8 +188,18 @@ impl Conversation {
             }
             Request::Compose(ask) => self.compose(ask, content)?,
             Request::ChangeComposed(ask) => self.change_composed(ask)?,
-            Request::Delegate(_) | Request::Acknowledge(_) | Request::EndDelegated(_) => {
-                self.outlet.refuse(&Refusal::new(Code::UnsupportedVerb))?;
+            Request::Delegate(ask) => {
+                let (session, ledger) = (&self.session, self.counters.ledger());
+                self.delegating
+                    .delegate(session, ledger, ask, &mut self.outlet)?;
+            }
+            Request::Acknowledge(ask) => {
+                let noted = self.delegating.acknowledge(ask);
+                self.reply(noted)?;
+            }
+            Request::EndDelegated(ask) => {
+                let noted = self.delegating.end(self.counters.ledger(), ask);
+                self.reply(noted)?;
             }
             Request::Hello(_)
             | Request::Whoami(_)
@@ -197,31 +209,6 @@ impl Conversation {
             | Request::Ping(_) => pipeline::answer(&self.session, &request, &mut self.outlet)?,
         }
         Ok(Next::Go)
-    }
-
-    /// Uses one operation of the budget, where the request is one. What only gives something back is
-    /// never refused.
-    fn spend(&self, request: &Request) -> Result<(), Refusal> {
-        let meter = &self.session.meter;
-        match request {
-            Request::Hello(_) | Request::Ping(_) | Request::Cancel(_) | Request::Whoami(_) => {
-                Ok(())
-            }
-            Request::DropUpload(_) | Request::Acknowledge(_) | Request::EndDelegated(_) => {
-                meter.spend(Budget::Operations, 1).or(Ok(()))
-            }
-            Request::Stat(_)
-            | Request::Read(_)
-            | Request::List(_)
-            | Request::Glob(_)
-            | Request::Search(_)
-            | Request::Why(_)
-            | Request::Change(_)
-            | Request::Upload(_)
-            | Request::Compose(_)
-            | Request::ChangeComposed(_)
-            | Request::Delegate(_) => meter.spend(Budget::Operations, 1),
-        }
     }
 
     /// Keeps a part of a change set, for a session that may change something.
@@ -320,6 +307,7 @@ impl Conversation {
                 .refuse(&Refusal::new(Code::VersionMismatch).noting(&note))?;
             return Ok(self.misbehaved(Closing::Incompatible));
         }
+        self.delegating.turn(self.counters.ledger());
         self.greeted = Greeted::Yes;
         let welcome = Welcome {
             version: VERSION,
@@ -333,6 +321,13 @@ impl Conversation {
         };
         self.outlet.send(&Reply::Welcome(welcome), &[])?;
         Ok(Next::Go)
+    }
+
+    fn reply(&mut self, answer: Result<Reply, Refusal>) -> Result<(), Gone> {
+        match answer {
+            Ok(reply) => self.outlet.send(&reply, &[]),
+            Err(refusal) => self.outlet.refuse(&refusal),
+        }
     }
 
     fn refuse(&mut self, id: RequestId, code: Code) -> Result<Next, Gone> {
@@ -352,26 +347,5 @@ impl Conversation {
         self.endpoint
             .try_send(&mut Vec::new(), RequestId::NONE, &Reply::Closing(closing))
             .unwrap_or_default();
-    }
-}
-
-fn counted(request: &Request) -> Counted {
-    match request {
-        Request::Stat(_) => Counted::Stat,
-        Request::Read(_) => Counted::Read,
-        Request::List(_) | Request::Glob(_) => Counted::List,
-        Request::Search(_) => Counted::Search,
-        Request::Change(_) | Request::ChangeComposed(_) => Counted::Change,
-        Request::Upload(_)
-        | Request::DropUpload(_)
-        | Request::Compose(_)
-        | Request::Hello(_)
-        | Request::Whoami(_)
-        | Request::Why(_)
-        | Request::Cancel(_)
-        | Request::Ping(_)
-        | Request::Delegate(_)
-        | Request::Acknowledge(_)
-        | Request::EndDelegated(_) => Counted::Other,
     }
 }

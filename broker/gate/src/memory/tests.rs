@@ -191,7 +191,7 @@ fn the_oldest_is_forgotten_for_another() {
         assert!(!whole(&memory, &format!("{n}"), stamp(n, 1, 10), 9), "{n}");
     }
     assert!(whole(&memory, "11", stamp(11, 1, 10), 9));
-    let kept = memory.0.as_ref().unwrap().lock().unwrap();
+    let kept = memory.kept.as_ref().unwrap().lock().unwrap();
     let names: usize = kept.names.values().map(HashMap::len).sum();
     assert_eq!(
         (kept.objects.len(), kept.ages.len(), names),
@@ -205,7 +205,7 @@ fn one_name_of_many_objects_is_one_name() {
     for n in 0..100 {
         show(&memory, "f", stamp(n % 10, 1, 10), 0..10, None);
     }
-    let kept = memory.0.as_ref().unwrap().lock().unwrap();
+    let kept = memory.kept.as_ref().unwrap().lock().unwrap();
     let names: usize = kept.names.values().map(HashMap::len).sum();
     assert_eq!((kept.objects.len(), kept.ages.len(), names), (10, 10, 1));
 }

@@ -224,3 +224,6 @@ impl<'a> Judgement<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
