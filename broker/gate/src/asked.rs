@@ -2,6 +2,7 @@
 //! where it is done it is read anew from the bytes that were asked with, so that what is decided
 //! about is what is done.
 
+use portcullis_protocol::authority::Operation;
 use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::frame::{Message as _, RequestId};
 use portcullis_protocol::ledger::Asked;
@@ -14,7 +15,7 @@ use portcullis_protocol::verb::Verb;
 
 /// What is asked for. Holding one means: it is one operation on files, whole in itself.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Operation {
+pub(crate) enum AskedFor {
     /// A change set that is to be done, with all its content behind it.
     Change(ChangeSet),
     /// What only shows, of one object.
@@ -24,7 +25,7 @@ pub(crate) enum Operation {
 /// The object that is shown, and how it is reached.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shows<'a> {
-    pub(crate) verb: Verb,
+    pub(crate) operation: Operation,
     pub(crate) selector: &'a Selector,
     pub(crate) links: Links,
 }
@@ -120,7 +121,7 @@ fn is_inside(change: &Change) -> bool {
 }
 
 /// Reads back what was asked for: exactly what [`asked`] makes, with exactly this content.
-pub(crate) fn read(asked: &Asked, content: &[u8]) -> Result<Operation, Refusal> {
+pub(crate) fn read(asked: &Asked, content: &[u8]) -> Result<AskedFor, Refusal> {
     let malformed = || Refusal::new(Code::Malformed);
     let body = asked.body.as_slice();
     let (request, left) = Request::decode_body(asked.code, body).map_err(|_| malformed())?;
@@ -131,21 +132,25 @@ pub(crate) fn read(asked: &Asked, content: &[u8]) -> Result<Operation, Refusal> 
     }
     check(&request).map_err(|why| malformed().noting(why.note()))?;
     match request {
-        Request::Change(set) => Ok(Operation::Change(set)),
-        shows => Ok(Operation::Show(shows)),
+        Request::Change(set) => Ok(AskedFor::Change(set)),
+        shows => Ok(AskedFor::Show(shows)),
     }
 }
 
 /// The object that a request shows.
-pub(crate) fn shows(request: &Request) -> Option<Shows<'_>> {
+pub(crate) fn shows<'a>(request: &'a Request, asked: &Asked) -> Option<Shows<'a>> {
+    let operation = |verb| Operation {
+        input: Some(asked.input),
+        ..Operation::of(verb)
+    };
     let follow = |verb, selector| Shows {
-        verb,
+        operation: operation(verb),
         selector,
         links: Links::Follow,
     };
     match request {
         Request::Stat(ask) => Some(Shows {
-            verb: Verb::Stat,
+            operation: operation(Verb::Stat),
             selector: &ask.selector,
             links: ask.links,
         }),

@@ -2,7 +2,7 @@
 //! and held, or done when it was approved before. Nothing was begun by then, and nothing of what is
 //! only to be asked for was looked at here.
 
-use crate::asked::asked;
+use crate::asked::{Unaskable, asked};
 use crate::ledger::{Broken, Proposed};
 use crate::outlet::{Gone, Outlet};
 use crate::refused::Refused;
@@ -51,9 +51,9 @@ pub(crate) fn refused(
 
 /// A refusal that is only a part of an answer, or of what is no operation by itself: it cannot be
 /// asked for, and says how it can.
-pub(crate) fn alone(session: &Session, refusal: Refusal, note: &str) -> Refusal {
+pub(crate) fn alone(session: &Session, refusal: Refusal, why: Unaskable) -> Refusal {
     if lacks_approval(session, &refusal) {
-        refusal.noting(note)
+        refusal.noting(why.note())
     } else {
         refusal
     }

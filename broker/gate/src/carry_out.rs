@@ -2,7 +2,7 @@
 //! answers the worker on its own socket, from which it reads nothing. The warden compares what it is
 //! about to do with what was approved, and lets it do that once.
 
-use crate::asked::{Operation, read, shows};
+use crate::asked::{AskedFor, read, shows};
 use crate::cage::Caged;
 use crate::counters::{Counted, Counters};
 use crate::execute;
@@ -30,13 +30,17 @@ pub(crate) fn carry_out(
     let id = RequestId(asked.id);
     let mut outlet = Outlet::new(Arc::new(endpoint), Arc::clone(counters), None, id);
     let answered = match read(asked, content) {
-        Ok(Operation::Change(set)) => {
+        Ok(AskedFor::Change(set)) => {
             counters.request(Counted::Change);
             let (ledger, none) = (counters.ledger(), Uploads::default());
-            let order = Order { set: &set, content };
+            let order = Order {
+                set: &set,
+                content,
+                input: Some(asked.input),
+            };
             pipeline::change(session, ledger, &none, order, &mut outlet).map(drop)
         }
-        Ok(Operation::Show(request)) => show(session, counters, (asked, &request), &mut outlet),
+        Ok(AskedFor::Show(request)) => show(session, counters, (asked, &request), &mut outlet),
         Err(refusal) => outlet.refuse(&refusal),
     };
     match answered {
@@ -52,8 +56,8 @@ fn show(
     (asked, request): (&Asked, &Request),
     outlet: &mut Outlet,
 ) -> Result<(), Gone> {
-    counters.request(pipeline::counted(request));
-    let bound = shows(request)
+    counters.request(Counted::of(request));
+    let bound = shows(request, asked)
         .ok_or_else(|| Refusal::new(Code::Malformed))
         .and_then(|shows| showing(session, shows))
         .and_then(|showing| {
@@ -66,7 +70,7 @@ fn show(
     };
     match request {
         Request::Stat(_) => outlet.send(&Reply::Stat(bound.binding()), &[]),
-        Request::Read(ask) => execute::read_bound(&session.memory, ask, bound, outlet),
+        Request::Read(ask) => execute::read_bound(session, ask, bound, outlet),
         Request::List(ask) => execute::list(session, bound, ask, outlet),
         Request::Glob(ask) => execute::glob(session, bound, ask, outlet),
         Request::Search(ask) => execute::search(session, bound, ask, outlet),

@@ -3,6 +3,7 @@
 use crate::ledger::Ledger;
 use portcullis_protocol::ledger::{Event, Finished, NOTES_MAX, RefusalNote, SessionEnd, Tally};
 use portcullis_protocol::refusal::Refusal;
+use portcullis_protocol::session::Request;
 use portcullis_transport::TransportError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -32,6 +33,30 @@ pub(crate) enum Counted {
     Search,
     Change,
     Other,
+}
+
+impl Counted {
+    /// As what a request counts.
+    pub(crate) const fn of(request: &Request) -> Self {
+        match request {
+            Request::Stat(_) => Self::Stat,
+            Request::Read(_) => Self::Read,
+            Request::List(_) | Request::Glob(_) => Self::List,
+            Request::Search(_) => Self::Search,
+            Request::Change(_) | Request::ChangeComposed(_) => Self::Change,
+            Request::Upload(_)
+            | Request::DropUpload(_)
+            | Request::Compose(_)
+            | Request::Hello(_)
+            | Request::Whoami(_)
+            | Request::Why(_)
+            | Request::Cancel(_)
+            | Request::Ping(_)
+            | Request::Delegate(_)
+            | Request::Acknowledge(_)
+            | Request::EndDelegated(_) => Self::Other,
+        }
+    }
 }
 
 impl Counters {

@@ -172,7 +172,10 @@ impl Ledger {
         content: &[u8],
         socket: BorrowedFd<'_>,
     ) -> Result<Proposed, Broken> {
-        match self.ask(&Event::Propose(asked), content, &[socket])?.command {
+        match self
+            .ask(&Event::Propose(asked), content, &[socket])?
+            .command
+        {
             Command::NotBegun(refusal) => Ok(Proposed::Refused(refusal)),
             Command::Answered(_) => Ok(Proposed::Answered),
             Command::Setup(_)
@@ -227,6 +230,22 @@ impl Ledger {
                 | Command::Asked(_),
             )
             | Err(Broken) => Err(Refusal::new(Code::NoLedger)),
+        }
+    }
+
+    /// Takes the one operation that a gate was started for, with its content.
+    pub(crate) fn asked<'b>(&self, buffer: &'b mut Buffer) -> Result<(Asked, &'b [u8]), Broken> {
+        let packet = self.endpoint.receive(buffer).map_err(|_| Broken)?;
+        let (frame, _none) = packet.decode().map_err(|_| Broken)?;
+        match frame.message {
+            Command::Asked(asked) => Ok((asked, frame.content)),
+            Command::Setup(_)
+            | Command::Begun(_)
+            | Command::NotBegun(_)
+            | Command::Receipted(_)
+            | Command::Delegated(_)
+            | Command::Answered(_)
+            | Command::Noted(_) => Err(Broken),
         }
     }
 

@@ -1,9 +1,11 @@
 //! The life of a gate: set up, caged, serving, over.
 
 use crate::cage::{self, CageError, Caged, Subtree};
+use crate::carry_out::carry_out;
 use crate::counters::Counters;
 use crate::ledger::Ledger;
 use crate::observe::observe;
+use crate::propose::propose;
 use crate::serve::serve;
 use crate::session::{Session, SetupError};
 use crate::sys;
@@ -122,6 +124,17 @@ fn run(ledger: Endpoint<GateSide>) -> Result<(), ()> {
             let seen = observe(&caged, &session, &intent);
             ledger.tell(&Event::Seen(seen)).map_err(|_| ())
         }
+        Task::Propose => {
+            let (asked, content) = ledger.asked(&mut buffer).map_err(|_| ())?;
+            propose(&caged, &session, &ledger, (&asked, content)).map_err(|_| ())
+        }
+        Task::Execute(endpoint) => {
+            let (asked, content) = ledger.asked(&mut buffer).map_err(|_| ())?;
+            let counters = Arc::new(Counters::new(Arc::clone(&ledger)));
+            let worker = (endpoint, &counters);
+            let end = carry_out(&caged, &session, worker, (&asked, content));
+            counters.finish(end).map_err(|_| ())
+        }
     }
 }
 
@@ -129,6 +142,8 @@ fn run(ledger: Endpoint<GateSide>) -> Result<(), ()> {
 enum Task {
     Serve(Endpoint<SessionSide>),
     Observe(Intent),
+    Propose,
+    Execute(Endpoint<SessionSide>),
 }
 
 /// A gate that was told what to be.
@@ -139,12 +154,14 @@ struct Ready {
     _alive: OwnedFd,
 }
 
-/// Closes the cage. One that only looks gets no right to change anything.
+/// Closes the cage. One that only looks gets no right to change anything; one that works out what is
+/// asked for may list as well, because it judges and counts what is below a directory.
 fn enter_cage(session: &Session, duty: &Task) -> Result<Caged, GateError> {
     let mut subtrees = session.subtrees()?;
     match duty {
-        Task::Serve(_) => {}
+        Task::Serve(_) | Task::Execute(_) => {}
         Task::Observe(_) => subtrees.iter_mut().for_each(Subtree::only_read),
+        Task::Propose => subtrees.iter_mut().for_each(Subtree::only_show),
     }
     Ok(cage::close(&subtrees)?)
 }
@@ -165,27 +182,27 @@ fn set_up(ledger: &Endpoint<GateSide>, buffer: &mut Buffer) -> Result<Ready, Gat
     }
     let alive = descriptors.pop().ok_or(GateError::Malformed)?;
     let socket = match setup.duty {
-        Duty::Serve if descriptors.is_empty() => return Err(GateError::Malformed),
-        Duty::Serve => Some(descriptors.remove(0)),
-        Duty::Observe(_) => None,
-        Duty::Propose | Duty::Execute => return Err(GateError::Malformed),
+        Duty::Serve | Duty::Execute if descriptors.is_empty() => return Err(GateError::Malformed),
+        Duty::Serve | Duty::Execute => Some(descriptors.remove(0)),
+        Duty::Observe(_) | Duty::Propose => None,
     };
     if let Some(run_as) = setup.run_as {
         cage::become_user(run_as)?;
     }
     let deadline = Duration::from_millis(setup.limits.send_deadline_ms.into());
-    let duty = match (setup.duty.clone(), socket) {
-        (Duty::Observe(intent), _) => Task::Observe(intent),
-        (Duty::Serve, Some(socket)) => {
-            let endpoint = Endpoint::new(socket).map_err(GateError::Socket)?;
-            endpoint
-                .set_send_deadline(deadline)
-                .map_err(GateError::Socket)?;
-            Task::Serve(endpoint)
-        }
-        (Duty::Serve, None) | (Duty::Propose | Duty::Execute, _) => {
-            return Err(GateError::Malformed);
-        }
+    let worker = |socket: Option<OwnedFd>| {
+        let endpoint = Endpoint::new(socket.ok_or(GateError::Malformed)?);
+        let endpoint = endpoint.map_err(GateError::Socket)?;
+        endpoint
+            .set_send_deadline(deadline)
+            .map_err(GateError::Socket)?;
+        Ok::<_, GateError>(endpoint)
+    };
+    let duty = match &setup.duty {
+        Duty::Observe(intent) => Task::Observe(intent.clone()),
+        Duty::Serve => Task::Serve(worker(socket)?),
+        Duty::Propose => Task::Propose,
+        Duty::Execute => Task::Execute(worker(socket)?),
     };
     Ok(Ready {
         session: Session::new(setup, descriptors)?,

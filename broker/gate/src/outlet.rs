@@ -56,7 +56,11 @@ impl Streaming {
 
     /// Takes one out, if it is this very request.
     fn take(&mut self, id: RequestId, cancel: &Arc<AtomicBool>) -> Taken {
-        if self.here.get(&id).is_some_and(|flag| Arc::ptr_eq(flag, cancel)) {
+        if self
+            .here
+            .get(&id)
+            .is_some_and(|flag| Arc::ptr_eq(flag, cancel))
+        {
             self.here.remove(&id);
             Taken::Yes
         } else {

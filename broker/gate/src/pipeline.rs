@@ -12,6 +12,8 @@
 //! every failure is a refusal: nothing happened. From `begin` on every answer is a receipt.
 
 use crate::admit::admit;
+use crate::asked::Unaskable;
+use crate::asking::{self, alone};
 use crate::bind::{Bound, bind};
 use crate::confirm::{Confirmed, Unconfirmed, confirm};
 use crate::execute::{self, Ended};
@@ -22,6 +24,7 @@ use crate::plan::{Matches, Order, Plan, plan};
 use crate::refused::{Refused, Shown};
 use crate::resolve::{Known, Missing, find, resolve};
 use crate::session::Session;
+use crate::standing::Tries;
 use crate::suggest::suggest;
 use crate::told::told;
 use crate::uploads::{Uploads, taken_by};
@@ -55,12 +58,12 @@ pub(crate) fn answer(
         }
         Request::Read(ask) => {
             let operation = of(Verb::Read);
-            return execute::read(
-                session,
-                ask,
-                |selector| follow(session, operation, selector),
-                outlet,
-            );
+            // One file alone is bound before, so that these are several.
+            let reach = |selector: &Selector| {
+                follow(session, operation, selector)
+                    .map_err(|refusal| alone(session, refusal, Unaskable::Files))
+            };
+            return execute::read(session, ask, reach, outlet);
         }
         Request::List(ask) => match follow(session, of(Verb::List), &ask.selector) {
             Ok(bound) => return execute::list(session, bound, ask, outlet),
@@ -90,8 +93,18 @@ pub(crate) fn answer(
     match outcome {
         Ok(Some(reply)) => outlet.send(&reply, &[]),
         Ok(None) => Ok(()),
-        Err(refusal) => outlet.refuse(&refusal),
+        Err(refusal) => stopped(session, request, refusal, outlet),
     }
+}
+
+/// Ends a request that shows something with what stands in its way, or with what came of asking.
+fn stopped(
+    session: &Session,
+    request: &Request,
+    refusal: Refusal,
+    outlet: &mut Outlet,
+) -> Result<(), Gone> {
+    asking::refused(session, (request, &[]), refusal.into(), outlet).map(drop)
 }
 
 /// Times an effect starts anew when the tree moved between its plan and its locks. Each time it
@@ -103,7 +116,11 @@ const PLANS_MAX: u32 = 4;
 
 /// A plan, made again where something moved under it: what is there now decides, so that a name
 /// somebody else just took away is not there, and not contended.
-fn steady(session: &Session, uploads: &Uploads, order: Order<'_>) -> Result<Plan, Refused> {
+pub(crate) fn steady(
+    session: &Session,
+    uploads: &Uploads,
+    order: Order<'_>,
+) -> Result<Plan, Refused> {
     let mut tries = 1;
     loop {
         match plan(session, uploads, order) {
@@ -133,7 +150,7 @@ pub(crate) fn change(
     loop {
         let plan = match steady(session, uploads, order) {
             Ok(plan) => plan,
-            Err(refused) => return outlet.conflicted(refused).map(unused),
+            Err(refused) => return unplanned(session, order, refused, outlet),
         };
         match order.set.deed {
             Deed::DryRun => return dry_run(session, &plan, outlet).map(unused),
@@ -147,7 +164,11 @@ pub(crate) fn change(
             Ok(begun) => begun,
             Err(refusal) => return outlet.refuse(&refusal).map(unused),
         };
-        let again = || steady(session, uploads, order);
+        let again = || match session.standing.tries() {
+            Tries::Many => steady(session, uploads, order),
+            // What is there now is not what was approved.
+            Tries::One => Err(Refusal::new(Code::Contended).into()),
+        };
         let (ended, spent) = match confirmed(session, ledger, &begun, plan, again) {
             // What had a name for a moment cannot be given another: an upload is not tried twice.
             Ok(confirmed) => (
@@ -157,7 +178,8 @@ pub(crate) fn change(
             Err(ended) => (*ended, false),
         };
         tries += 1;
-        let moved = ended.is_contended() && !spent;
+        let many = session.standing.tries() == Tries::Many;
+        let moved = ended.is_contended() && !spent && many;
         let Ended {
             finish,
             diff,
@@ -177,6 +199,21 @@ pub(crate) fn change(
             return outlet.changed(&changed, behind).map(|()| Used::Yes);
         }
     }
+}
+
+/// Ends a change set that cannot be planned, or only with an approval.
+fn unplanned(
+    session: &Session,
+    order: Order<'_>,
+    refused: Refused,
+    outlet: &mut Outlet,
+) -> Result<Used, Gone> {
+    let request = Request::Change(order.set.clone());
+    let asked = asking::refused(session, (&request, order.content), refused, outlet)?;
+    Ok(match asked {
+        asking::Ended::Answered => Used::Yes,
+        asking::Ended::Refused => Used::No,
+    })
 }
 
 /// Confirms a plan under its locks. Where the tree moved but the request still holds, a new plan
@@ -274,7 +311,7 @@ pub(crate) fn upload(
                     .map_err(|why| refuse(why.code()))
             });
         if let Err(refusal) = begun {
-            return outlet.refuse(&refusal);
+            return outlet.refuse(&alone(session, refusal, Unaskable::Uploads));
         }
     }
     match uploads.add(ask.upload, ask.offset, part) {
@@ -306,7 +343,10 @@ pub(crate) fn answer_short(
             execute::read_bound(session, ask, bound, outlet).map(|()| None)
         }
         Ok(bound) => Ok(Some(bound)),
-        Err(refusal) => outlet.refuse(&refusal).map(|()| None),
+        Err(refusal) => {
+            let request = Request::Read(ask.clone());
+            stopped(session, &request, refusal, outlet).map(|()| None)
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod content;
 mod diff;
 mod expect;
 mod file;
+mod lost;
 mod matches;
 pub mod matching;
 mod may;
@@ -23,7 +24,9 @@ mod target;
 mod tree;
 
 pub(crate) use act::{Act, At, Bound, Fate, New, Stands, Which, Within};
-pub(crate) use content::{Content, Later, Source, Staged, Unstaged, copied, has_only, stage};
+pub(crate) use content::{
+    Content, Later, Source, Staged, Unstaged, copied, has_only, look, look_at, stage,
+};
 pub(crate) use diff::Diff;
 pub(crate) use matches::Matches;
 pub(crate) use may::reaches_to_read;

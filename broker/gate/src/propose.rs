@@ -1,7 +1,7 @@
 //! A proposing gate: works out one operation that is asked for, says what it is bound to, and holds
 //! all of it while somebody decides. Its cage lets it change nothing.
 
-use crate::asked::{Operation, read, shows};
+use crate::asked::{AskedFor, read, shows};
 use crate::cage::Caged;
 use crate::ledger::{Ledger, fitting};
 use crate::pipeline::steady;
@@ -21,7 +21,13 @@ use portcullis_transport::TransportError;
 #[derive(Debug)]
 enum Held {
     Change(Box<Plan>),
-    Show(Showing),
+    Show(
+        #[expect(
+            dead_code,
+            reason = "it holds its object open, and that is all it is for"
+        )]
+        Box<Showing>,
+    ),
 }
 
 impl Held {
@@ -61,24 +67,28 @@ pub(crate) fn propose(
 
 fn work_out(session: &Session, asked: &Asked, content: &[u8]) -> Result<(Held, Bound), Refusal> {
     match read(asked, content)? {
-        Operation::Change(set) => {
+        AskedFor::Change(set) => {
             let set = &set;
-            let order = Order { set, content };
-            let plan = steady(session, &Uploads::default(), order)
-                .map_err(|refused| refused.refusal)?;
+            let order = Order {
+                set,
+                content,
+                input: Some(asked.input),
+            };
+            let plan =
+                steady(session, &Uploads::default(), order).map_err(|refused| refused.refusal)?;
             let intent = plan.intent()?;
             let lost = plan.lost(session)?;
             let first = set.changes.as_slice().first().map(|change| change.verb());
             let bound = bound(session, first, intent, lost);
             Ok((Held::Change(Box::new(plan)), bound))
         }
-        Operation::Show(request) => {
+        AskedFor::Show(request) => {
             // What was read back shows something.
-            let shows = shows(&request).ok_or_else(|| Refusal::new(Code::Malformed))?;
+            let shows = shows(&request, asked).ok_or_else(|| Refusal::new(Code::Malformed))?;
             let showing = showing(session, shows)?;
             let intent = showing.intent(asked.input);
-            let bound = bound(session, Some(shows.verb), intent, Lost::default());
-            Ok((Held::Show(showing), bound))
+            let bound = bound(session, Some(shows.operation.verb), intent, Lost::default());
+            Ok((Held::Show(Box::new(showing)), bound))
         }
     }
 }

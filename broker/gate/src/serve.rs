@@ -151,7 +151,7 @@ impl Conversation {
         request: Request,
         content: &[u8],
     ) -> Result<Next, Gone> {
-        self.counters.request(counted(&request));
+        self.counters.request(Counted::of(&request));
         if let Err(refusal) = self.spend(&request) {
             self.outlet.refuse(&refusal)?;
             return Ok(Next::Go);
@@ -352,26 +352,5 @@ impl Conversation {
         self.endpoint
             .try_send(&mut Vec::new(), RequestId::NONE, &Reply::Closing(closing))
             .unwrap_or_default();
-    }
-}
-
-fn counted(request: &Request) -> Counted {
-    match request {
-        Request::Stat(_) => Counted::Stat,
-        Request::Read(_) => Counted::Read,
-        Request::List(_) | Request::Glob(_) => Counted::List,
-        Request::Search(_) => Counted::Search,
-        Request::Change(_) | Request::ChangeComposed(_) => Counted::Change,
-        Request::Upload(_)
-        | Request::DropUpload(_)
-        | Request::Compose(_)
-        | Request::Hello(_)
-        | Request::Whoami(_)
-        | Request::Why(_)
-        | Request::Cancel(_)
-        | Request::Ping(_)
-        | Request::Delegate(_)
-        | Request::Acknowledge(_)
-        | Request::EndDelegated(_) => Counted::Other,
     }
 }

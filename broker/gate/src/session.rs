@@ -5,9 +5,10 @@ use crate::cage::Subtree;
 use crate::memory::{Keeping, Memory};
 use crate::meter::Meter;
 use crate::policy::{Asking, Judgement, Policy};
+use crate::standing::Standing;
 use crate::sys::open::{self, Purpose};
 use portcullis_protocol::authority::{Authority, Budgets, FileSystem, Grant, Level, Operation};
-use portcullis_protocol::ledger::{Ancestor, Duty, Setup};
+use portcullis_protocol::ledger::{Ancestor, Setup};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{
     Guarantee, Incarnation, Limits, Request, SessionId, input_digest,
@@ -26,7 +27,7 @@ pub(crate) struct Session {
     pub(crate) limits: Limits,
     pub(crate) authority: Arc<Authority>,
     pub(crate) policy: Policy,
-    asking: Asking,
+    pub(crate) standing: Standing,
     inputs: Inputs,
     /// The sessions it was made within, the nearest first.
     pub(crate) lineage: Vec<Ancestor>,
@@ -84,24 +85,21 @@ impl Session {
         } else {
             Opening::Direct
         };
-        let asking = match setup.duty {
-            Duty::Serve | Duty::Observe(_) => Asking::Refuse,
-            Duty::Propose | Duty::Execute => Asking::Granted,
-        };
+        let standing = Standing::of(&setup.duty);
         let keeping = if changes(&authority) {
             Keeping::Shown
         } else {
             Keeping::Nothing
         };
         Ok(Self {
-            memory: Memory::new(keeping),
-            meter: Meter::new(match asking {
+            memory: Memory::new(standing.keeping(keeping)),
+            meter: Meter::new(match standing.asking() {
                 Asking::Refuse => authority.parts().budgets,
                 // Counted where it was asked for.
                 Asking::Granted => Budgets::UNLIMITED,
             }),
-            policy: Policy::compile(&authority, asking)?,
-            asking,
+            policy: Policy::compile(&authority, standing.asking())?,
+            standing,
             inputs: if authority.tells_inputs_apart() {
                 Inputs::Matter
             } else {
@@ -153,11 +151,17 @@ impl Session {
         }
     }
 
-    /// One subtree for each grant, opened now, before the cage is closed. A prefix that does not
-    /// exist has none: what appears there later stays out of reach until a new session.
+    /// One subtree for each grant, and for each ask where those count as granted, opened now, before
+    /// the cage is closed. A prefix that does not exist has none: what appears there later stays out
+    /// of reach until a new session.
     pub(crate) fn subtrees(&self) -> Result<Vec<Subtree>, SetupError> {
         let mut subtrees = Vec::new();
-        for grant in &self.authority.parts().grants {
+        let parts = self.authority.parts();
+        let asks = match self.standing.asking() {
+            Asking::Refuse => &[][..],
+            Asking::Granted => &parts.asks,
+        };
+        for grant in parts.grants.iter().chain(asks) {
             let Some(root) = self.root(grant.root) else {
                 continue;
             };
@@ -177,7 +181,10 @@ impl Session {
     /// How far the session may do an operation at `path`. Denials, which may lower it, are judged by
     /// its policy. No lock is taken and nothing allocated.
     pub(crate) fn level(&self, root: RootIndex, path: &RelPath, operation: Operation) -> Level {
-        match (self.authority.level(root, path, operation), self.asking) {
+        match (
+            self.authority.level(root, path, operation),
+            self.standing.asking(),
+        ) {
             (Level::Ask, Asking::Granted) => Level::Granted,
             (level, Asking::Granted | Asking::Refuse) => level,
         }

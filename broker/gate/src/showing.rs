@@ -32,7 +32,14 @@ pub(crate) enum Found {
     Object(Bound),
     /// Nothing that can be shown, and what the worker is told of that once it may know. What has the
     /// name is held, and so is the directory it is in.
-    Refused(Refusal, Box<Place>),
+    Refused(
+        Refusal,
+        #[expect(
+            dead_code,
+            reason = "it holds what is there open, and that is all it is for"
+        )]
+        Box<Place>,
+    ),
 }
 
 impl Showing {
@@ -49,9 +56,9 @@ impl Showing {
 /// Finds what a request would show. A refusal means that it can be bound to nothing.
 pub(crate) fn showing(session: &Session, shows: Shows<'_>) -> Result<Showing, Refusal> {
     let written = shows.selector.path.as_slice();
-    let refuse = |code| Refusal::new(code).of(shows.verb).on(written);
+    let refuse = |code| Refusal::new(code).of(shows.operation.verb).on(written);
     let failed = |errno: Errno| refuse(code_of(errno));
-    let reached = admit(session, shows.verb, shows.selector, shows.links)
+    let reached = admit(session, shows.operation, shows.selector, shows.links)
         .and_then(|admitted| resolve(session, admitted))
         .and_then(|pinned| bind(session, pinned, written));
     match reached {
@@ -71,7 +78,7 @@ pub(crate) fn showing(session: &Session, shows: Shows<'_>) -> Result<Showing, Re
         Err(refusal) if tells_what_is_there(refusal.code) => {
             // What is no object of the verb, or is not there, is bound as that: whether it is shall
             // not be learnt from a proposal that is not made.
-            let place = admit(session, shows.verb, shows.selector, shows.links)
+            let place = admit(session, shows.operation, shows.selector, shows.links)
                 .and_then(|admitted| find(session, &Known::default(), admitted, Missing::Parents));
             let Ok(place) = place else {
                 return Err(refusal);
@@ -128,7 +135,7 @@ fn step(
         parent,
         name: Bytes::cut(name),
         touched: Touched {
-            verb: shows.verb,
+            verb: shows.operation.verb,
             root,
             path: path.clone(),
             before: state,

@@ -1,6 +1,7 @@
 //! What a gate does for its session: everything else that differs between its duties follows.
 
 use crate::memory::Keeping;
+use crate::policy::Asking;
 use portcullis_protocol::ledger::Duty;
 
 /// What a gate does.
@@ -41,6 +42,14 @@ impl Standing {
             Duty::Observe(_) => Self::Observes,
             Duty::Propose => Self::Proposes,
             Duty::Execute => Self::Executes,
+        }
+    }
+
+    /// What becomes of that which is only to be asked for.
+    pub(crate) const fn asking(self) -> Asking {
+        match self {
+            Self::Serves => Asking::Refuse,
+            Self::Observes | Self::Proposes | Self::Executes => Asking::Granted,
         }
     }
 

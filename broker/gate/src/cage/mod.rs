@@ -36,6 +36,11 @@ impl Subtree {
     pub fn only_read(&mut self) {
         self.verbs = VerbSet::of(&[Verb::Stat, Verb::Read]);
     }
+
+    /// The same, and what is needed to look into directories.
+    pub fn only_show(&mut self) {
+        self.verbs = VerbSet::of(&[Verb::Stat, Verb::Read, Verb::List]);
+    }
 }
 
 /// Whether a gate may change anything at all: one that may not has no call for it either.

@@ -84,11 +84,12 @@ fn an_effect_ends_while_a_proposal_is_waited_for() {
     answer(&warden, id, &Command::Receipted(receipt()));
     assert_eq!(ends.join().unwrap().unwrap(), receipt());
 
-    answer(&warden, first, &Command::Answered(Answered { used: Used::Yes }));
-    assert!(matches!(
-        waits.join().unwrap(),
-        Ok(Proposed::Answered)
-    ));
+    answer(
+        &warden,
+        first,
+        &Command::Answered(Answered { used: Used::Yes }),
+    );
+    assert!(matches!(waits.join().unwrap(), Ok(Proposed::Answered)));
 }
 
 /// Answers in whatever order reach whoever asked.

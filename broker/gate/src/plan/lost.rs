@@ -25,7 +25,11 @@ impl Plan {
             let (Some(deletion), Some(held)) = (name.fate.removal(), &name.held) else {
                 continue;
             };
-            add(&mut lost, held.observation.kind, held.observation.stamp.size);
+            add(
+                &mut lost,
+                held.observation.kind,
+                held.observation.stamp.size,
+            );
             match deletion {
                 Deletion::File | Deletion::Directory => {}
                 Deletion::Tree => below(session, name, &mut lost)?,

@@ -143,7 +143,7 @@ fn pin(
         Some(held) => judge_held(asked, held, want)?,
         None if want == Want::Directory => match known.now(root, &path) {
             Some(Now::Made | Now::Moved) => {}
-            None | Some(Now::Nothing | Now::Left) if makes_directories(asked.parts.verb) => {}
+            None | Some(Now::Nothing | Now::Left) if takes_directories(asked.parts.verb) => {}
             None | Some(Now::Nothing | Now::Left | Now::Link | Now::Other) => {
                 return Err(asked.refuse(Code::NotADirectory).into());
             }
@@ -165,9 +165,20 @@ fn pin(
     })
 }
 
-/// Whether what a verb puts where nothing is can be a directory.
-const fn makes_directories(verb: Verb) -> bool {
-    matches!(verb, Verb::Mkdir | Verb::Move)
+/// Whether what a verb puts where nothing is, or looks for there, can be a directory.
+const fn takes_directories(verb: Verb) -> bool {
+    match verb {
+        Verb::Mkdir
+        | Verb::Move
+        | Verb::Stat
+        | Verb::Read
+        | Verb::List
+        | Verb::Glob
+        | Verb::Search => true,
+        Verb::Write | Verb::Edit | Verb::Delete | Verb::DeleteTree | Verb::Chmod | Verb::Link => {
+            false
+        }
+    }
 }
 
 /// Opens what a change is about: for reading where its content is compared or recorded, as far as
@@ -192,8 +203,10 @@ fn open_target(asked: &Asked<'_>, path: &RelPath) -> Result<(OwnedFd, Observatio
         Verb::Mkdir | Verb::DeleteTree | Verb::Link => {
             open_judged(session, root, path, Purpose::LookAtLink)
         }
-        // Nothing of these is changed.
-        Verb::Stat | Verb::Read | Verb::List | Verb::Glob | Verb::Search => Err(Errno::INVAL),
+        // Nothing of these is changed, and what is there is not of their kind.
+        Verb::Stat | Verb::Read | Verb::List | Verb::Glob | Verb::Search => {
+            open_judged(session, root, path, Purpose::LookAtLink)
+        }
     }
 }
 
