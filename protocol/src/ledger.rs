@@ -52,6 +52,9 @@ messages! {
         7 = Finish(Finish),
         /// An observer's only word after `Ready`: what is there now; last message.
         8 = Seen(Seen),
+        /// What the effect was bound to was looked at under the locks and is as it was planned with:
+        /// files are changed from here on. Has no answer.
+        9 = Confirmed(Confirmed),
     }
 }
 
@@ -288,6 +291,11 @@ pub struct Step {
 /// The effect may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {}
+
+/// The effect that is begun changes files from here on. A gate that dies before it said so changed
+/// nothing, whatever is there by then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confirmed {}
 
 /// Gives back the locks of the effect that is begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -83,7 +83,17 @@ pub(crate) struct Running {
     tree: TreeLock,
     /// None once they were given back.
     pub(crate) held: Option<Held>,
+    pub(crate) reached: Reached,
     until: Instant,
+}
+
+/// How far a gate says that it is with what it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// It looks at what it bound, and has changed nothing.
+    Begun,
+    /// What it bound was as planned, and it may have changed anything.
+    Confirmed,
 }
 
 /// What comes next of an effect by itself.
@@ -157,6 +167,7 @@ impl<'a> Effects<'a> {
             intent: begin.intent,
             tree: begin.tree,
             held: Some(held),
+            reached: Reached::Begun,
             until: Instant::now() + self.shared.terms.deadlines.lock_hold,
         });
         Command::Begun(Begun {})
@@ -192,6 +203,9 @@ impl<'a> Effects<'a> {
         if running.held.is_none() {
             return Err(Lied("the gate amended an effect whose locks it gave back"));
         }
+        if running.reached == Reached::Confirmed {
+            return Err(Lied("the gate amended an effect that it had confirmed"));
+        }
         if names(&running.intent) != names(&intent) {
             return Err(Lied("the gate amended an effect with other names"));
         }
@@ -212,6 +226,19 @@ impl<'a> Effects<'a> {
             }
             // Nothing is changed yet; the settling says so in the receipt.
             Err(_) => Err(Lied("the journal does not take the amended effect")),
+        }
+    }
+
+    /// Notes that files are changed from here on.
+    pub(crate) fn confirmed(&mut self) -> Result<(), Lied> {
+        match &mut self.now {
+            Now::Begun(running) if running.reached == Reached::Begun => {
+                running.reached = Reached::Confirmed;
+                Ok(())
+            }
+            Now::Nothing | Now::Waiting { .. } | Now::Begun(_) => {
+                Err(Lied("the gate confirmed an effect that was not begun"))
+            }
         }
     }
 

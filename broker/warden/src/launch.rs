@@ -135,6 +135,7 @@ async fn start(
             | Event::Begin(_)
             | Event::Amend(_)
             | Event::Unlock(_)
+            | Event::Confirmed(_)
             | Event::Finish(_)
             | Event::Seen(_) => "the gate served before its cage".to_owned(),
         },

@@ -119,7 +119,7 @@ fn message_tables_name_the_fields() {
         check("0x4c", &trusted::commands()),
         check("0x4d", &trusted::events()),
     ];
-    assert_eq!(checked, [15, 16, 11, 12, 4, 9]);
+    assert_eq!(checked, [15, 16, 11, 12, 4, 10]);
 }
 
 #[test]
