@@ -126,6 +126,7 @@ pub fn check_event(event: &Event) {
         | Event::Refused(_)
         | Event::Finished(_)
         | Event::Fault(_)
-        | Event::Unlock(_) => {}
+        | Event::Unlock(_)
+        | Event::Confirmed(_) => {}
     }
 }

@@ -81,6 +81,9 @@ messages! {
         13 = Unbound(Refusal),
         /// An executing gate asks to use its approval for what only shows.
         14 = Claim(Intent),
+        /// What the effect was bound to was looked at under the locks and is as it was planned with:
+        /// files are changed from here on. Has no answer.
+        15 = Confirmed(Confirmed),
     }
 }
 
@@ -384,6 +387,11 @@ pub struct Step {
 /// The effect may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {}
+
+/// The effect that is begun changes files from here on. A gate that dies before it said so changed
+/// nothing, whatever is there by then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confirmed {}
 
 /// Gives back the locks of the effect that is begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

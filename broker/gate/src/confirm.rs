@@ -16,7 +16,7 @@ use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Deletion, Guarantee, Selector};
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{Kind, RootIndex};
+use portcullis_protocol::view::{Kind, Observation, RootIndex};
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::os::fd::AsFd as _;
@@ -99,7 +99,9 @@ fn check_name(name: &Bound) -> Result<(), Unconfirmed> {
         &name.held,
     ) {
         (Err(Errno::NOENT), None) => Ok(()),
-        (Ok(now), Some(held)) if open::recorded(&now).stamp == held.observation.stamp => Ok(()),
+        // Before Linux 6.13 two changes within a few milliseconds have one time: what others change
+        // without making another object is compared as well.
+        (Ok(now), Some(held)) if is_seen(&open::recorded(&now), &held.observation) => Ok(()),
         // What is below a directory changes its times; which it is and that it is one does not.
         (Ok(now), Some(held)) if held.observation.kind == Kind::Directory => {
             let now = open::recorded(&now);
@@ -113,6 +115,10 @@ fn check_name(name: &Bound) -> Result<(), Unconfirmed> {
         (Ok(_), _) | (Err(Errno::NOENT), Some(_)) => Err(Unconfirmed::Moved),
         (Err(errno), _) => Err(stopped(name, errno)),
     }
+}
+
+fn is_seen(now: &Observation, held: &Observation) -> bool {
+    now.stamp == held.stamp && (now.mode, now.links) == (held.mode, held.links)
 }
 
 /// Keeps writers off a file that something new was worked out from, until its descriptor closes.

@@ -4,7 +4,8 @@
 
 use portcullis_protocol::frame::{self, Message, RequestId};
 use portcullis_protocol::ledger::{
-    Asked, Begin, Begun as Granted, Command, Event, Finish, Intent, ReceiptId, TreeLock, Unlock,
+    Asked, Begin, Begun as Granted, Command, Confirmed, Event, Finish, Intent, ReceiptId, TreeLock,
+    Unlock,
 };
 use portcullis_protocol::limits::{CONTENT_BYTES_MAX, FRAME_BYTES_MAX};
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -129,6 +130,12 @@ impl Ledger {
             )
             | Err(Broken) => Err(Refusal::new(Code::NoLedger)),
         }
+    }
+
+    /// Says that files are changed from here on. Nothing may be when it cannot be said.
+    pub(crate) fn confirmed(&self, _begun: &Begun) -> Result<(), Broken> {
+        let told = self.tell(&Event::Confirmed(Confirmed {}));
+        told.map_err(|_| Broken)
     }
 
     /// Gives the locks back early. A ledger that takes no more is met again by `finish`.

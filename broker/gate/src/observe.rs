@@ -19,8 +19,15 @@ const PIECE: usize = 256 * 1024;
 
 /// Looks at every name of an effect. Demands the proof of the cage.
 pub(crate) fn observe(_caged: &Caged, session: &Session, intent: &Intent) -> Seen {
-    let steps = intent.steps.as_slice().iter();
-    let seen = steps.map(|step| look(session, step)).collect();
+    let is_alone = is_alone(intent);
+    let look = |step| {
+        if is_alone || is_locked(session, step) {
+            look(session, step)
+        } else {
+            not_looked_at(step)
+        }
+    };
+    let seen = intent.steps.as_slice().iter().map(look).collect();
     Seen {
         // As many as the intent has.
         steps: Few::new(seen).unwrap_or_default(),
@@ -41,6 +48,48 @@ fn look(session: &Session, step: &Step) -> SeenStep {
             (Some(_), Some(path)) => at(session, root, &path),
             // No such name can exist: it would be longer than a path may be.
             (Some(_), None) => PathState::Absent,
+        },
+    }
+}
+
+/// Whether the effect has the trees for itself, which a plan asks for where a directory goes from
+/// its name or is made together with something else: then nobody else's effects change anything
+/// until it has its receipt, whichever directory a path leads to.
+fn is_alone(intent: &Intent) -> bool {
+    let directory = |state: &PathState| match state {
+        PathState::Present(present) if present.kind == Kind::Directory => {
+            Some(present.stamp.map(|stamp| stamp.object()))
+        }
+        PathState::Present(_) | PathState::Absent | PathState::Unknown => None,
+    };
+    let steps = intent.steps.as_slice();
+    steps.iter().any(|step| {
+        let (was, will) = (
+            directory(&step.touched.before),
+            directory(&step.touched.after),
+        );
+        was != will && (was.is_some() || steps.len() > 1)
+    })
+}
+
+/// Whether the path leads through the name that is locked. Where it leads through another directory
+/// by now, what is there is not of this effect, and others may change it at any moment.
+fn is_locked(session: &Session, step: &Step) -> bool {
+    let (root, path) = (step.touched.root, &step.touched.path);
+    let mut above = path.clone();
+    path.names().rev().any(|name| {
+        above.pop()
+            && name == step.name.as_slice()
+            && look_again(session, root, &above).is_ok_and(|directory| directory.id == step.parent)
+    })
+}
+
+fn not_looked_at(step: &Step) -> SeenStep {
+    SeenStep {
+        now: PathState::Unknown,
+        temporary: match step.temporary {
+            Some(_) => PathState::Unknown,
+            None => PathState::Absent,
         },
     }
 }

@@ -171,10 +171,13 @@ pub(crate) fn change(
         };
         let (ended, spent) = match confirmed(session, ledger, &begun, plan, again) {
             // What had a name for a moment cannot be given another: an upload is not tried twice.
-            Ok(confirmed) => (
-                execute::apply(session, ledger, &begun, confirmed),
-                taken_by(order.set).next().is_some(),
-            ),
+            Ok(confirmed) => {
+                ledger.confirmed(&begun).map_err(|Broken| Gone)?;
+                (
+                    execute::apply(session, ledger, &begun, confirmed),
+                    taken_by(order.set).next().is_some(),
+                )
+            }
             Err(ended) => (*ended, false),
         };
         tries += 1;

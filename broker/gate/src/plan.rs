@@ -90,10 +90,16 @@ impl Plan {
 
     /// What is left to tell of a plan that is not made.
     pub(crate) fn outline(&self) -> Outline {
+        let names = self.names.iter().map(|name| {
+            let nearest = name.at.within.nearest();
+            Announced {
+                touched: name.touched.clone(),
+                nearest: (nearest.id, nearest.path.clone()),
+            }
+        });
         Outline {
-            touched: self.touched().cloned().collect(),
+            names: names.collect(),
             tree: self.tree,
-            locks: self.locks().map(|(id, path)| (id, path.clone())).collect(),
         }
     }
 
@@ -122,23 +128,31 @@ impl Plan {
 
     /// Whether it needs exactly the locks that another one has.
     pub(crate) fn has_locks_of(&self, other: &Outline) -> bool {
-        let theirs = other.locks.iter().map(|(id, path)| (*id, path));
-        self.tree == other.tree && self.locks().eq(theirs)
-    }
-
-    fn locks(&self) -> impl Iterator<Item = (ObjectId, &RelPath)> {
-        self.names
-            .iter()
-            .map(|name| (name.at.within.nearest().id, &name.at.path))
+        let ours = self.names.iter().map(|name| {
+            let nearest = name.at.within.nearest();
+            (nearest.id, &nearest.path, &name.at.path)
+        });
+        let theirs = other.names.iter().map(|name| {
+            let (id, path) = &name.nearest;
+            (*id, path, &name.touched.path)
+        });
+        self.tree == other.tree && ours.eq(theirs)
     }
 }
 
 /// The names and locks of a plan, without what it holds open.
 #[derive(Debug)]
 pub(crate) struct Outline {
-    pub(crate) touched: Vec<Touched>,
-    tree: TreeLock,
-    locks: Vec<(ObjectId, RelPath)>,
+    pub(crate) names: Vec<Announced>,
+    pub(crate) tree: TreeLock,
+}
+
+/// A name that the ledger was told of.
+#[derive(Debug)]
+pub(crate) struct Announced {
+    pub(crate) touched: Touched,
+    /// The directory it is locked in, and its path when it was.
+    pub(crate) nearest: (ObjectId, RelPath),
 }
 
 fn too_large() -> Refusal {

@@ -131,9 +131,19 @@ pub(crate) struct Running {
     pub(crate) held: Option<Held>,
     /// What it took of the session's budgets.
     pub(crate) cost: Cost,
+    pub(crate) reached: Reached,
     until: Instant,
     /// Kept until it has its receipt.
     _turn: Option<Turn>,
+}
+
+/// How far a gate says that it is with what it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// It looks at what it bound, and has changed nothing.
+    Begun,
+    /// What it bound was as planned, and it may have changed anything.
+    Confirmed,
 }
 
 /// What comes next of an effect by itself.
@@ -268,6 +278,7 @@ impl<'a> Effects<'a> {
             tree: begin.tree,
             held: Some(held),
             cost,
+            reached: Reached::Begun,
             until: Instant::now() + self.shared.terms.deadlines.lock_hold,
             _turn: turn,
         });
@@ -311,6 +322,9 @@ impl<'a> Effects<'a> {
         if running.held.is_none() {
             return Err(Lied("the gate amended an effect whose locks it gave back"));
         }
+        if running.reached == Reached::Confirmed {
+            return Err(Lied("the gate amended an effect that it had confirmed"));
+        }
         if names(&running.intent) != names(&intent) {
             return Err(Lied("the gate amended an effect with other names"));
         }
@@ -336,6 +350,19 @@ impl<'a> Effects<'a> {
             }
             // Nothing is changed yet; the settling says so in the receipt.
             Err(_) => Err(Lied("the journal does not take the amended effect")),
+        }
+    }
+
+    /// Notes that files are changed from here on.
+    pub(crate) fn confirmed(&mut self) -> Result<(), Lied> {
+        match &mut self.now {
+            Now::Begun(running) if running.reached == Reached::Begun => {
+                running.reached = Reached::Confirmed;
+                Ok(())
+            }
+            Now::Nothing | Now::Waiting { .. } | Now::Begun(_) => {
+                Err(Lied("the gate confirmed an effect that was not begun"))
+            }
         }
     }
 

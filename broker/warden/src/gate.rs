@@ -252,6 +252,7 @@ impl Life<'_> {
         let answer = match message {
             Event::Begin(begin) => self.effects.begin(id, begin),
             Event::Amend(intent) => self.effects.amend(intent).map(Some),
+            Event::Confirmed(_) => self.effects.confirmed().map(|()| None),
             Event::Unlock(_) => self.effects.unlock().map(|()| None),
             Event::Finish(end) => self.effects.finish(&end, &content).map(Some),
             Event::Refused(note) => {
@@ -306,17 +307,10 @@ impl Life<'_> {
     /// that came after it, and the end of its effect over what an observer would see.
     fn drain(&mut self, ending: Ending) -> Ending {
         while let Ok(event) = self.ledger.receive_now(&self.shared.buffer) {
-            match (event.message, &ending) {
-                (Event::Finish(end), _) => {
-                    if self.effects.finish(&end, &event.content).is_err() {
-                        break;
-                    }
-                }
-                (Event::Refused(note), _) => {
-                    if self.record.note(note).is_some() {
-                        break;
-                    }
-                }
+            let goes_on = match (event.message, &ending) {
+                (Event::Finish(end), _) => self.effects.finish(&end, &event.content).is_ok(),
+                (Event::Confirmed(_), _) => self.effects.confirmed().is_ok(),
+                (Event::Refused(note), _) => self.record.note(note).is_none(),
                 (Event::Finished(finished), Ending::Revoked) => return Ending::Finished(finished),
                 // It asked, and has had no answer: nothing was done.
                 (
@@ -328,7 +322,7 @@ impl Life<'_> {
                     | Event::Propose(_)
                     | Event::Claim(_),
                     _,
-                ) => {}
+                ) => true,
                 (
                     Event::Finished(_)
                     | Event::Ready(_)
@@ -337,7 +331,10 @@ impl Life<'_> {
                     | Event::Bound(_)
                     | Event::Unbound(_),
                     _,
-                ) => break,
+                ) => false,
+            };
+            if !goes_on {
+                break;
             }
         }
         ending

@@ -140,6 +140,7 @@ async fn start(
             | Event::Begin(_)
             | Event::Amend(_)
             | Event::Unlock(_)
+            | Event::Confirmed(_)
             | Event::Finish(_)
             | Event::Seen(_)
             | Event::Delegate(_)

@@ -1,7 +1,7 @@
 //! What became of an effect whose gate is gone: a gate that only looks is asked, and its word
 //! becomes the receipt. The locks are held until then.
 
-use crate::effect::{Running, encoded};
+use crate::effect::{Reached, Running, encoded};
 use crate::launch::{Caged, Launch, launch};
 use crate::locks::{Held, Keys};
 use crate::mint;
@@ -43,6 +43,9 @@ pub(crate) enum Settled {
 /// Whose the names of an effect are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
+    /// Its own, until it has its receipt, and it changed none: its gate was gone before it had
+    /// looked at them under its locks, so that what is there need not be what it was planned with.
+    Untouched,
     /// Its own, until it has its receipt: what is there is what it left.
     Held,
     /// Everybody's: the gate gave its locks back when all names stood as announced, and what is
@@ -53,11 +56,16 @@ enum Names {
 /// Settles the effect of a gate that is gone. Without a view nobody can look.
 pub(crate) async fn settle(shared: &Shared, view: Option<View<'_>>, running: Running) -> Settled {
     let Running {
-        id, intent, held, ..
+        id,
+        intent,
+        held,
+        reached,
+        ..
     } = running;
-    let names = match held {
-        Some(_) => Names::Held,
-        None => Names::GivenBack,
+    let names = match (&held, reached) {
+        (Some(_), Reached::Begun) => Names::Untouched,
+        (Some(_), Reached::Confirmed) => Names::Held,
+        (None, _) => Names::GivenBack,
     };
     close(shared, view, (id, &intent, names), held).await
 }
@@ -79,7 +87,8 @@ pub(crate) fn settle_left(shared: &Arc<Shared>, left: Vec<OpenIntent>) {
                 run_as: found.run_as,
             });
             let intent = &open.begin.intent;
-            // Whether it gave its locks back is not in the journal.
+            // Whether it gave its locks back, or had not got to its first change, is not in the
+            // journal.
             let effect = (open.id, intent, Names::Held);
             if let Settled::Yes(_) = close(&shared, view, effect, held).await {
                 // A session that cannot be ended now is by the next warden.
@@ -136,7 +145,7 @@ async fn close(
     };
     let (end, witness) = match seen {
         Some(seen) => (judge(intent, &seen, names), Witness::Observer),
-        None => (unseen(intent), Witness::Nobody),
+        None => (unseen(intent, names), Witness::Nobody),
     };
     for _ in 0..TRIES {
         match shared.state.finish(id, &end, &[], witness) {
@@ -188,6 +197,7 @@ async fn observe(shared: &Shared, view: &View<'_>, intent: &Intent) -> Option<Ve
             | Event::Begin(_)
             | Event::Amend(_)
             | Event::Unlock(_)
+            | Event::Confirmed(_)
             | Event::Finish(_)
             | Event::Delegate(_)
             | Event::EndDelegated(_)
@@ -248,11 +258,14 @@ fn narrow_to_fit(authority: &Authority, intent: &Intent) -> Option<Authority> {
 
 /// The end of an effect by what was seen afterwards: done when every name is as it was to be,
 /// failed when every name is as it was before, else uncertain. An effect whose names were given
-/// back is done, and only what it left is looked for.
+/// back is done, and only what it left is looked for; one that changed none is failed, and what is
+/// there is what was there.
 fn judge(intent: &Intent, seen: &[SeenStep], names: Names) -> Finish {
     let steps = || intent.steps.as_slice().iter().zip(seen);
     let stands = |(step, seen): (&Step, &SeenStep)| proves(&step.touched.after, &seen.now);
-    let outcome = if names == Names::GivenBack || steps().all(stands) {
+    let outcome = if names == Names::Untouched {
+        Outcome::Failed
+    } else if names == Names::GivenBack || steps().all(stands) {
         Outcome::Done
     } else if steps().all(|(step, seen)| {
         // A displaced object under a temporary name is not where it was, whatever its name shows.
@@ -265,30 +278,44 @@ fn judge(intent: &Intent, seen: &[SeenStep], names: Names) -> Finish {
     let left = steps().filter(|(step, seen)| match seen.temporary {
         PathState::Present(_) => true,
         // Where one may be and nobody could look, one may be left.
-        PathState::Unknown => step.temporary.is_some(),
+        PathState::Unknown => step.temporary.is_some() && names != Names::Untouched,
         PathState::Absent => false,
     });
     let left = u32::try_from(left.count()).unwrap_or(u32::MAX);
     let touched = steps().map(|(step, seen)| Touched {
         after: match names {
             Names::GivenBack if !stands((step, seen)) => step.touched.after,
-            Names::GivenBack | Names::Held => seen.now,
+            Names::GivenBack | Names::Held | Names::Untouched => seen.now,
         },
+        before: was(names, &step.touched, seen.now),
         ..step.touched.clone()
     });
-    fitting(finish(outcome, touched.collect(), left), intent)
+    fitting(finish(outcome, touched.collect(), left), intent, names)
+}
+
+/// What was at a name before the effect, of which `seen` is there now: what it was confirmed to be.
+fn was(names: Names, touched: &Touched, seen: PathState) -> PathState {
+    match names {
+        Names::Untouched => seen,
+        Names::GivenBack | Names::Held => touched.before,
+    }
 }
 
 /// The end of an effect that nobody could look at.
-fn unseen(intent: &Intent) -> Finish {
+fn unseen(intent: &Intent, names: Names) -> Finish {
     let steps = intent.steps.as_slice().iter();
     let left = steps.clone().filter(|step| step.temporary.is_some());
     let left = u32::try_from(left.count()).unwrap_or(u32::MAX);
+    let (outcome, left) = match names {
+        Names::Untouched => (Outcome::Failed, 0),
+        Names::GivenBack | Names::Held => (Outcome::Uncertain, left),
+    };
     let touched = steps.map(|step| Touched {
+        before: was(names, &step.touched, PathState::Unknown),
         after: PathState::Unknown,
         ..step.touched.clone()
     });
-    finish(Outcome::Uncertain, touched.collect(), left)
+    finish(outcome, touched.collect(), left)
 }
 
 fn finish(outcome: Outcome, touched: Vec<Touched>, left: u32) -> Finish {
@@ -308,7 +335,7 @@ fn finish(outcome: Outcome, touched: Vec<Touched>, left: u32) -> Finish {
 
 /// A version that was seen takes more room than one that was planned. Where that is too much,
 /// what is as planned is said as it was planned, and the rest is not said.
-fn fitting(end: Finish, intent: &Intent) -> Finish {
+fn fitting(end: Finish, intent: &Intent, names: Names) -> Finish {
     if encoded(&end) <= EFFECT_BYTES_MAX {
         return end;
     }
@@ -317,8 +344,10 @@ fn fitting(end: Finish, intent: &Intent) -> Finish {
         let planned = &step.touched;
         let after = [planned.after, planned.before, PathState::Unknown];
         let mut after = after.into_iter().filter(|state| proves(state, &seen.after));
+        let after = after.next().unwrap_or(PathState::Unknown);
         Touched {
-            after: after.next().unwrap_or(PathState::Unknown),
+            before: was(names, planned, after),
+            after,
             ..planned.clone()
         }
     });

@@ -9,7 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 /// writes it again. No broker serves afterwards.
 fn written() -> Place {
     let place = Place::new();
-    let script = "printf secret | portcullis-tool write a && printf secret | portcullis-tool write b
+    let script =
+        "printf secret | portcullis-tool write a && printf secret | portcullis-tool write b
                   portcullis-tool delete b; portcullis-tool read ../outside/secret; true";
     assert_eq!(place.script(&[], script).code, 0);
     let again = place.script(&[], "printf secret | portcullis-tool write c");
@@ -37,7 +38,9 @@ fn an_export_is_checked_with_no_records_and_says_all_that_receipts_do() {
     let place = written();
     let told = place.portcullis(&["log", "export", "--refusals", "--output", "all.jsonl"]);
     assert_eq!(told.code, 0, "{told:?}");
-    let mode = std::fs::metadata(place.at("all.jsonl")).unwrap().permissions();
+    let mode = std::fs::metadata(place.at("all.jsonl"))
+        .unwrap()
+        .permissions();
     assert_eq!(mode.mode() & 0o777, 0o600);
     let again = place.portcullis(&["log", "export", "--output", "all.jsonl"]);
     assert_eq!(again.code, 1, "nothing that is there is overwritten");
@@ -46,7 +49,10 @@ fn an_export_is_checked_with_no_records_and_says_all_that_receipts_do() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let kinds: Vec<&str> = all.iter().map(|line| line["kind"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> = all
+        .iter()
+        .map(|line| line["kind"].as_str().unwrap())
+        .collect();
     assert_eq!(
         kinds,
         [
@@ -58,15 +64,26 @@ fn an_export_is_checked_with_no_records_and_says_all_that_receipts_do() {
     assert_eq!(first["names"][0]["name"], "/workspace/a");
     assert_eq!(first["names"][0]["role"], "target");
     assert_eq!(first["names"][0]["before"]["state"], "absent");
-    assert!(first["names"][0]["after"]["object"]["inode"].as_u64().unwrap() > 0);
+    assert!(
+        first["names"][0]["after"]["object"]["inode"]
+            .as_u64()
+            .unwrap()
+            > 0
+    );
     assert_eq!(first["authority"], all[1]["authority"]);
-    assert_eq!((&first["cage"], &first["approval"]), (&all[1]["cage"], &Value::Null));
+    assert_eq!(
+        (&first["cage"], &first["approval"]),
+        (&all[1]["cage"], &Value::Null)
+    );
     assert_eq!(first["previous_chain"], all[1]["first_chain"]);
     assert_eq!(all[4]["chain"], all[1]["last_chain"]);
     assert_eq!(all[5]["code"], "escape");
     assert_eq!(all[5]["object"], "../outside/secret");
     let head = &all.last().unwrap();
-    assert_eq!((&head["receipts"], &head["refusals"]), (&4.into(), &1.into()));
+    assert_eq!(
+        (&head["receipts"], &head["refusals"]),
+        (&4.into(), &1.into())
+    );
     // Elsewhere: no state, no broker.
     let other = Place::new();
     other.write("all.jsonl", &text);
@@ -84,7 +101,12 @@ fn an_export_is_checked_with_no_records_and_says_all_that_receipts_do() {
 #[test]
 fn digests_of_an_export_are_keyed_unless_they_are_wanted_plain() {
     let place = written();
-    let digest = |line: &Value| line["names"][0]["after"]["digest"].as_str().unwrap().to_owned();
+    let digest = |line: &Value| {
+        line["names"][0]["after"]["digest"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
     let keyed = lines(&place.portcullis(&["log", "export"]));
     let plain = lines(&place.portcullis(&["log", "export", "--plain"]));
     let again = lines(&place.portcullis(&["log", "2", "export"]));
@@ -121,8 +143,18 @@ fn blake3_of_secret() -> String {
 #[test]
 fn what_happens_to_an_export_is_named_by_its_kind_and_line() {
     let place = written();
-    assert_eq!(place.portcullis(&["log", "export", "--output", "whole"]).code, 0);
-    assert_eq!(place.portcullis(&["log", "export", "--output", "other"]).code, 0);
+    assert_eq!(
+        place
+            .portcullis(&["log", "export", "--output", "whole"])
+            .code,
+        0
+    );
+    assert_eq!(
+        place
+            .portcullis(&["log", "export", "--output", "other"])
+            .code,
+        0
+    );
     let read = |name: &str| -> Vec<String> {
         let text = std::fs::read_to_string(place.at(name)).unwrap();
         text.split_inclusive('\n').map(str::to_owned).collect()
@@ -152,7 +184,11 @@ fn what_happens_to_an_export_is_named_by_its_kind_and_line() {
         assert!(said.starts_with(kind) && said.contains(line), "{said}");
     }
     let text = place.portcullis(&["log", "verify", "whole"]);
-    assert!(text.out.starts_with("whole: 4 receipts of 2 sessions\nhead "), "{text:?}");
+    assert!(
+        text.out
+            .starts_with("whole: 4 receipts of 2 sessions\nhead "),
+        "{text:?}"
+    );
     assert_eq!(place.portcullis(&["log", "verify", "nowhere"]).code, 1);
 }
 
@@ -172,31 +208,59 @@ fn a_receipt_is_shown_whole_by_its_number_whoever_keeps_the_records() {
     ] {
         assert!(said.out.contains(wanted), "{wanted}: {said:?}");
     }
-    let third = place.portcullis(&["log", "show", "3", "--json"]).documents().remove(0);
-    let fourth = place.portcullis(&["log", "show", "4", "--json"]).documents().remove(0);
+    let third = place
+        .portcullis(&["log", "show", "3", "--json"])
+        .documents()
+        .remove(0);
+    let fourth = place
+        .portcullis(&["log", "show", "4", "--json"])
+        .documents()
+        .remove(0);
     assert_eq!((&third["run"], &fourth["run"]), (&1.into(), &2.into()));
     assert_eq!(third["receipt"]["names"][0]["verb"], "delete");
     let none = place.portcullis(&["log", "show", "5"]);
     assert_eq!(none.code, 1);
     assert!(none.err.contains("there is no receipt 5"), "{none:?}");
     let state = place.at("state/portcullis");
-    let read = ["log", "show", "3", "--json", "--state", state.to_str().unwrap()];
+    let read = [
+        "log",
+        "show",
+        "3",
+        "--json",
+        "--state",
+        state.to_str().unwrap(),
+    ];
     assert_eq!(place.portcullis(&read).documents().remove(0), third);
 }
 
 #[test]
 fn a_head_that_was_seen_is_still_there_or_that_is_said() {
     let place = written();
-    let seen = place.portcullis(&["log", "verify", "--json"]).documents().remove(0);
+    let seen = place
+        .portcullis(&["log", "verify", "--json"])
+        .documents()
+        .remove(0);
     let head = seen["head"].as_str().unwrap().to_owned();
-    assert_eq!(place.script(&[], "printf x | portcullis-tool write d").code, 0);
-    let later = place.portcullis(&["log", "verify", "--json"]).documents().remove(0);
+    assert_eq!(
+        place.script(&[], "printf x | portcullis-tool write d").code,
+        0
+    );
+    let later = place
+        .portcullis(&["log", "verify", "--json"])
+        .documents()
+        .remove(0);
     assert_ne!(later["head"], seen["head"]);
-    assert_eq!(place.portcullis(&["log", "verify", "--head", &head]).code, 0);
+    assert_eq!(
+        place.portcullis(&["log", "verify", "--head", &head]).code,
+        0
+    );
     let never = "a".repeat(64);
     let said = place.portcullis(&["log", "verify", "--head", &never]);
     assert_eq!(said.code, 1);
-    assert!(said.out.contains("BROKEN: missing: the head that was seen"), "{said:?}");
+    assert!(
+        said.out.contains("BROKEN: missing: the head that was seen"),
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -220,9 +284,16 @@ fn a_torn_tail_is_repaired_with_the_evidence_kept_and_nothing_else_is() {
         .unwrap();
     let torn = own(&["log", "verify"]);
     assert_eq!(torn.code, 1);
-    assert!(torn.out.starts_with("BROKEN: torn tail: the row of session 1"), "{torn:?}");
+    assert!(
+        torn.out
+            .starts_with("BROKEN: torn tail: the row of session 1"),
+        "{torn:?}"
+    );
     let repaired = own(&["log", "repair", "--json"]).documents().remove(0);
-    assert_eq!((&repaired["sessions"], &repaired["removed"]), (&1.into(), &0.into()));
+    assert_eq!(
+        (&repaired["sessions"], &repaired["removed"]),
+        (&1.into(), &0.into())
+    );
     let evidence = repaired["evidence"].as_str().unwrap();
     assert!(std::fs::metadata(evidence).unwrap().len() > 0);
     assert_eq!(own(&["log", "verify"]).code, 0);

@@ -180,6 +180,12 @@ impl Ran {
         for touched in receipt.end.touched.as_slice() {
             let path = disk(touched);
             let (was, is) = (self.before.at(path), self.after.at(path));
+            if touched.before == PathState::Unknown {
+                // What was not changed and cannot be looked at.
+                let said = (receipt.end.outcome, touched.after);
+                assert_eq!(said, (Outcome::Failed, PathState::Unknown));
+                continue;
+            }
             assert!(touched.before.agrees(&was), "{touched:#?} was {was:#?}");
             match touched.after {
                 PathState::Unknown => assert_eq!(receipt.end.outcome, Outcome::Uncertain),
@@ -204,6 +210,16 @@ impl Ran {
             names
         };
         assert_eq!(elsewhere(&self.before), elsewhere(&self.after));
+    }
+
+    /// The answer says of every name what is there.
+    pub(crate) fn is_all_told(&self) {
+        let touched = self
+            .told()
+            .into_iter()
+            .flat_map(|told| told.touched.as_slice());
+        let known = |one: &Touched| ![one.before, one.after].contains(&PathState::Unknown);
+        assert!(touched.into_iter().all(known), "{:#?}", self.told());
     }
 
     /// Nothing was changed: every object is the same, and has all it had.

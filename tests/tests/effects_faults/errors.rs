@@ -112,6 +112,7 @@ fn one_failing_call_changes_nothing_or_nothing_but_the_whole() {
                 let ran = bench.run(*deed, Some((nth, &errno.to_string())));
                 println!("{} {nth} {errno}", deed.name);
                 check(&ran, &ideal);
+                ran.is_all_told();
                 count.of(&ran);
                 if let Err(error) = &ran.answer {
                     let code = error.refusal().unwrap().code;

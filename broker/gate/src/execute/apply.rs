@@ -2,6 +2,7 @@
 //! under a temporary name until the whole set stands, so that a failure takes everything back.
 
 mod clean;
+mod looked;
 mod new;
 mod place;
 mod undo;
@@ -9,16 +10,17 @@ mod undo;
 use crate::confirm::{Confirmed, weaker};
 use crate::errors::code_of;
 use crate::ledger::{Begun, Ledger};
-use crate::plan::{At, Bound, Diff, Matches, Outline, Plan, SharedDirectory, Within};
+use crate::plan::{At, Diff, Matches, Outline, Plan, SharedDirectory, Within};
 use crate::refused::{Refused, Shown};
 use crate::resolve::look_again;
 use crate::session::Session;
 use crate::sys::open;
+use looked::state;
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::ledger::{Finish, Temporary};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Deletion, Guarantee, Outcome, Touched};
-use portcullis_protocol::view::{Kind, ObjectId, PathState, Present};
+use portcullis_protocol::view::ObjectId;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -155,8 +157,8 @@ impl Ended {
     /// An effect that was begun and not made: it tells what is there now, under its locks.
     pub(crate) fn unmade(session: &Session, outline: &Outline, refused: Refused) -> Self {
         let Refused { refusal, shown } = refused;
-        let now = |touched: &Touched| at_rest(session, touched);
-        let touched = outline.touched.iter().map(now).collect();
+        let now = |name| looked::at_rest(session, outline.tree, name);
+        let touched = outline.names.iter().map(now).collect();
         let ended = Self::new(Outcome::Failed, Guarantee::Exact, touched, Diff::default());
         Self {
             shown,
@@ -220,33 +222,6 @@ const fn traced(failure: Failure) -> Failure {
     }
 }
 
-fn unchanged(touched: &Touched) -> Touched {
-    Touched {
-        after: touched.before,
-        ..touched.clone()
-    }
-}
-
-/// A name that nothing was done to, with what is there by now. What cannot be looked at is told as
-/// it was planned with.
-fn at_rest(session: &Session, touched: &Touched) -> Touched {
-    let mut parent = touched.path.clone();
-    parent.pop();
-    let name = touched.path.last().unwrap_or_default();
-    let looked = look_again(session, touched.root, &parent)
-        .and_then(|directory| open::observe_name(directory.fd.as_fd(), name));
-    let now = match looked {
-        Ok(now) => known(&now, touched),
-        Err(Errno::NOENT | Errno::NOTDIR) => PathState::Absent,
-        Err(_) => touched.before,
-    };
-    Touched {
-        before: now,
-        after: now,
-        ..touched.clone()
-    }
-}
-
 /// Makes a confirmed plan, all of it or nothing.
 pub(crate) fn apply(
     session: &Session,
@@ -305,61 +280,14 @@ fn fail(plan: Plan, made: Vec<Made>, failure: Failure, guarantee: Guarantee) -> 
     let undone = undo::all(made);
     let left = undone.left + u32::from(failure.trace == Trace::Some);
     if left == 0 {
-        let touched = plan.touched().map(unchanged).collect();
+        let touched = plan.names.iter().map(looked::restored).collect();
         return Ended::new(Outcome::Failed, guarantee, touched, plan.diff).because(refusal);
     }
-    let touched = plan.names.iter().map(seen).collect();
+    let touched = plan.names.iter().map(looked::left).collect();
     let guarantee = weaker(guarantee, Guarantee::Detected);
     Ended::new(Outcome::Uncertain, guarantee, touched, plan.diff)
         .because(refusal)
         .leaving(left)
-}
-
-/// What is at a name now, as far as a look without reading tells.
-fn seen(name: &Bound) -> Touched {
-    let now = match &name.at.within {
-        Within::Held(directory) => match open::observe_name(directory.fd.as_fd(), name.at.name()) {
-            Ok(now) => known(&now, &name.touched),
-            Err(Errno::NOENT) => PathState::Absent,
-            Err(_) => PathState::Unknown,
-        },
-        Within::Made(_) => PathState::Unknown,
-    };
-    Touched {
-        after: now,
-        ..name.touched.clone()
-    }
-}
-
-/// An object at a name; with its digest when it is one that was planned with.
-fn known(now: &Statx, touched: &Touched) -> PathState {
-    let is = open::recorded(now);
-    let digest = [touched.before, touched.after]
-        .iter()
-        .find_map(|state| match state {
-            PathState::Present(present) => present
-                .stamp
-                .filter(|stamp| stamp.object() == is.stamp.object())
-                .and(present.digest),
-            PathState::Absent | PathState::Unknown => None,
-        });
-    state(now, digest)
-}
-
-/// The state of what was just seen.
-fn state(now: &Statx, digest: Option<portcullis_protocol::view::Digest>) -> PathState {
-    let is = open::recorded(now);
-    PathState::Present(Present {
-        kind: is.kind,
-        mode: is.mode,
-        size: if is.kind == Kind::Directory {
-            0
-        } else {
-            is.stamp.size
-        },
-        digest,
-        stamp: Some(is.stamp),
-    })
 }
 
 /// The open directory of a name; one that the same plan made is opened from the root.

@@ -234,6 +234,7 @@ impl Doing<'_> {
                 Stop::Yes => Ok(Step::Over(Over::Died)),
             },
             Event::Claim(intent) => self.claim(&intent).map(Step::Answer),
+            Event::Confirmed(_) => self.effects.confirmed().map(|()| Step::Nothing),
             Event::Unlock(_) => self.effects.unlock().map(|()| Step::Nothing),
             Event::Finish(end) => {
                 let receipt = self.effects.finish(&end, &event.content)?;
@@ -326,6 +327,11 @@ impl Doing<'_> {
             match event.message {
                 Event::Finish(end) => {
                     if self.effects.finish(&end, &event.content).is_err() {
+                        break;
+                    }
+                }
+                Event::Confirmed(_) => {
+                    if self.effects.confirmed().is_err() {
                         break;
                     }
                 }

@@ -156,11 +156,29 @@ fn what_cannot_be_compared_proves_nothing() {
 
 #[test]
 fn what_nobody_saw_is_uncertain_and_unknown() {
-    let end = unseen(&intent(&[(file(5, 1), planned(2)), (GONE, planned(3))]));
+    let intent = intent(&[(file(5, 1), planned(2)), (GONE, planned(3))]);
+    let end = unseen(&intent, Names::Held);
     assert_eq!((end.outcome, end.left), (Outcome::Uncertain, 2));
     let touched = end.touched.as_slice();
     assert_eq!(touched[0].before, file(5, 1));
     assert!(touched.iter().all(|t| t.after == UNKNOWN));
+    let end = unseen(&intent, Names::Untouched);
+    assert_eq!((end.outcome, end.left), (Outcome::Failed, 0));
+    let is_unknown = |t: &Touched| [t.before, t.after] == [UNKNOWN; 2];
+    assert!(end.touched.as_slice().iter().all(is_unknown));
+}
+
+#[test]
+fn who_had_not_looked_changed_nothing_and_what_is_there_was_there() {
+    let delete = [(file(5, 1), GONE)];
+    for now in [GONE, file(5, 1), file(6, 2), UNKNOWN] {
+        let temporary = if now == UNKNOWN { UNKNOWN } else { GONE };
+        let seen = [SeenStep { now, temporary }];
+        let end = judge(&intent(&delete), &seen, Names::Untouched);
+        assert_eq!((end.outcome, end.left), (Outcome::Failed, 0), "{now:?}");
+        let touched = &end.touched.as_slice()[0];
+        assert_eq!([touched.before, touched.after], [now; 2]);
+    }
 }
 
 #[test]
@@ -180,7 +198,7 @@ fn an_end_that_is_too_long_with_versions_is_told_without_them() {
         })
         .collect();
     let end = judge(&intent, &seen, Names::Held);
-    assert!(encoded(&end) <= EFFECT_BYTES_MAX.max(encoded(&unseen(&intent))));
+    assert!(encoded(&end) <= EFFECT_BYTES_MAX.max(encoded(&unseen(&intent, Names::Held))));
     assert_eq!(end.outcome, Outcome::Uncertain);
     assert_eq!(end.touched.as_slice()[0].after, GONE);
     assert_eq!(end.touched.as_slice()[1].after, planned(1));

@@ -245,6 +245,9 @@ pub(crate) fn what_is_not_granted_is_not_begun_and_lies_end_the_gate() {
         (&["begin a", "finish b"], "did not announce"),
         (&["begin a", "unlock", "unlock"], "does not hold"),
         (&["begin a", "unlock", "amend a"], "gave back"),
+        (&["confirm"], "was not begun"),
+        (&["begin a", "confirm", "confirm"], "was not begun"),
+        (&["begin a", "confirm", "amend a"], "had confirmed"),
         (&["begin delete-tree a shared"], "without being alone"),
     ] {
         let session = Session::new(&mut runtime, "puppet");
@@ -299,19 +302,27 @@ pub(crate) fn an_effect_whose_gate_died_is_settled_by_what_is_there() {
     let root = TempDir::new("settled");
     let (outcome, witness, _) = dies(&root.0, "puppet", &[]);
     assert_eq!((outcome, witness), (Outcome::Failed, Witness::Observer));
-    let (outcome, witness, now) = dies(&root.0, "puppet", &["make a 0"]);
+    let (outcome, witness, _) = dies(&root.0, "puppet", &["confirm"]);
+    assert_eq!((outcome, witness), (Outcome::Failed, Witness::Observer));
+    let (outcome, witness, now) = dies(&root.0, "puppet", &["confirm", "make a 0"]);
     assert_eq!((outcome, witness), (Outcome::Done, Witness::Observer));
     assert!(matches!(now, PathState::Present(_)));
     std::fs::write(root.0.join("a"), "third").unwrap();
-    let (outcome, witness, _) = dies(&root.0, "puppet", &[]);
+    let (outcome, witness, _) = dies(&root.0, "puppet", &["confirm"]);
     assert_eq!((outcome, witness), (Outcome::Uncertain, Witness::Observer));
+    // It had not looked yet whether what it was to change is there: somebody else made this.
+    let (outcome, witness, now) = dies(&root.0, "puppet", &[]);
+    assert_eq!((outcome, witness), (Outcome::Failed, Witness::Observer));
+    assert!(matches!(now, PathState::Present(_)));
     // It gave its names back when all stood: what is there now may be another's.
-    let (outcome, witness, _) = dies(&root.0, "puppet", &["unlock"]);
+    let (outcome, witness, _) = dies(&root.0, "puppet", &["confirm", "unlock"]);
     assert_eq!((outcome, witness), (Outcome::Done, Witness::Observer));
     for request in ["puppet-blind", "puppet-mute"] {
+        let unknown = |outcome| (outcome, Witness::Nobody, PathState::Unknown);
+        let how = dies(&root.0, request, &["confirm"]);
+        assert_eq!(how, unknown(Outcome::Uncertain), "{request}");
         let how = dies(&root.0, request, &[]);
-        let unknown = (Outcome::Uncertain, Witness::Nobody, PathState::Unknown);
-        assert_eq!(how, unknown, "{request}");
+        assert_eq!(how, unknown(Outcome::Failed), "{request}");
     }
 }
 

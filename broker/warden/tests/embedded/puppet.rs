@@ -4,7 +4,8 @@ use crate::part::Part;
 use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
-    Begin, Command, Event, Finish, Intent, Seen, SeenStep, SessionEnd, Step, TreeLock, Unlock,
+    Begin, Command, Confirmed, Event, Finish, Intent, Seen, SeenStep, SessionEnd, Step, TreeLock,
+    Unlock,
 };
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Guarantee, Outcome, Touched};
@@ -57,6 +58,7 @@ impl<'a> Puppet<'a> {
                 self.begin(Verb::named(verb).unwrap(), name, tree);
             }
             ["amend", name] => self.part.say(&Event::Amend(intent(Verb::Write, name))),
+            ["confirm"] => self.part.say(&Event::Confirmed(Confirmed {})),
             ["unlock"] => self.part.say(&Event::Unlock(Unlock {})),
             ["finish", name] => self.finish(name),
             ["note"] => self.part.say(&crate::part::note(b"noted")),
