@@ -245,7 +245,6 @@ pub(crate) fn what_is_not_granted_is_not_begun_and_lies_end_the_gate() {
         (&["begin a", "finish b"], "did not announce"),
         (&["begin a", "unlock", "unlock"], "does not hold"),
         (&["begin a", "unlock", "amend a"], "gave back"),
-        (&["confirm"], "was not begun"),
         (&["begin a", "confirm", "confirm"], "was not begun"),
         (&["begin a", "confirm", "amend a"], "had confirmed"),
         (&["begin delete-tree a shared"], "without being alone"),
@@ -300,29 +299,23 @@ fn dies(root: &Path, request: &str, words: &[&str]) -> (Outcome, Witness, PathSt
 
 pub(crate) fn an_effect_whose_gate_died_is_settled_by_what_is_there() {
     let root = TempDir::new("settled");
-    let (outcome, witness, _) = dies(&root.0, "puppet", &[]);
-    assert_eq!((outcome, witness), (Outcome::Failed, Witness::Observer));
-    let (outcome, witness, _) = dies(&root.0, "puppet", &["confirm"]);
-    assert_eq!((outcome, witness), (Outcome::Failed, Witness::Observer));
-    let (outcome, witness, now) = dies(&root.0, "puppet", &["confirm", "make a 0"]);
-    assert_eq!((outcome, witness), (Outcome::Done, Witness::Observer));
-    assert!(matches!(now, PathState::Present(_)));
+    let settled = |words: &[&str], how, is_there| {
+        let (outcome, witness, now) = dies(&root.0, "puppet", words);
+        assert_eq!((outcome, witness), (how, Witness::Observer), "{words:?}");
+        assert_eq!(now != PathState::Absent, is_there, "{words:?}");
+    };
+    settled(&["confirm"], Outcome::Failed, false);
+    settled(&["confirm", "make a 0"], Outcome::Done, true);
     std::fs::write(root.0.join("a"), "third").unwrap();
-    let (outcome, witness, _) = dies(&root.0, "puppet", &["confirm"]);
-    assert_eq!((outcome, witness), (Outcome::Uncertain, Witness::Observer));
+    settled(&["confirm"], Outcome::Uncertain, true);
     // It had not looked yet whether what it was to change is there: somebody else made this.
-    let (outcome, witness, now) = dies(&root.0, "puppet", &[]);
-    assert_eq!((outcome, witness), (Outcome::Failed, Witness::Observer));
-    assert!(matches!(now, PathState::Present(_)));
+    settled(&[], Outcome::Failed, true);
     // It gave its names back when all stood: what is there now may be another's.
-    let (outcome, witness, _) = dies(&root.0, "puppet", &["confirm", "unlock"]);
-    assert_eq!((outcome, witness), (Outcome::Done, Witness::Observer));
+    settled(&["confirm", "unlock"], Outcome::Done, true);
     for request in ["puppet-blind", "puppet-mute"] {
-        let unknown = |outcome| (outcome, Witness::Nobody, PathState::Unknown);
-        let how = dies(&root.0, request, &["confirm"]);
-        assert_eq!(how, unknown(Outcome::Uncertain), "{request}");
-        let how = dies(&root.0, request, &[]);
-        assert_eq!(how, unknown(Outcome::Failed), "{request}");
+        let ends = [&[][..], &["confirm"]].map(|words| dies(&root.0, request, words));
+        let unknown = |how| (how, Witness::Nobody, PathState::Unknown);
+        assert_eq!(ends, [Outcome::Failed, Outcome::Uncertain].map(unknown));
     }
 }
 
