@@ -232,7 +232,9 @@ impl Reader<'_> {
         roots: &[PolicyRoot],
     ) -> Result<usize, PolicyError> {
         let Some(name) = name else { return Ok(0) };
-        let found = roots.iter().position(|r| r.label.as_str() == name.get_ref());
+        let found = roots
+            .iter()
+            .position(|r| r.label.as_str() == name.get_ref());
         found.ok_or_else(|| {
             let labels: Vec<&str> = roots.iter().map(|root| root.label.as_str()).collect();
             let what = format!(
@@ -252,11 +254,7 @@ impl Reader<'_> {
         Words::of(words).map_err(|error| self.wrong(verbs, error))
     }
 
-    fn grant(
-        &self,
-        grant: &file::Grant,
-        roots: &[PolicyRoot],
-    ) -> Result<PolicyGrant, PolicyError> {
+    fn grant(&self, grant: &file::Grant, roots: &[PolicyRoot]) -> Result<PolicyGrant, PolicyError> {
         let words = self.words(&grant.verbs)?;
         let mut only = Only::verbs(words.verbs).in_modes(words.modes);
         if !grant.inputs.is_empty() {
@@ -347,7 +345,8 @@ impl Reader<'_> {
 
     fn test(&self, test: &file::Test) -> Result<Test, PolicyError> {
         let name = test.verb.get_ref();
-        let verb = Verb::named(name).ok_or_else(|| self.wrong(&test.verb, "no verb of this name"))?;
+        let verb =
+            Verb::named(name).ok_or_else(|| self.wrong(&test.verb, "no verb of this name"))?;
         let selector = ask::selector(test.path.get_ref().as_bytes());
         Ok(Test {
             line: line_of(self.text, test.verb.span()),
@@ -359,7 +358,12 @@ impl Reader<'_> {
     }
 
     fn duration(&self, text: &Spanned<String>) -> Result<Duration, PolicyError> {
-        let wrong = || self.wrong(text, "a duration is a number and s, m, h or d, such as `2h`");
+        let wrong = || {
+            self.wrong(
+                text,
+                "a duration is a number and s, m, h or d, such as `2h`",
+            )
+        };
         let written = text.get_ref();
         let unit = written.chars().next_back().ok_or_else(wrong)?;
         let number = written.strip_suffix(unit).unwrap_or_default();

@@ -4,6 +4,7 @@
 use crate::args::Reach;
 use crate::broker::{Broker, BrokerError};
 use crate::policy::{Policy, PolicyError, PolicyTarget};
+use crate::time::Time;
 use portcullis_client::{AttachOrStartError, Error, MintOrder, Only, Pattern, Session};
 use portcullis_protocol::authority::{Budgets, Effect, RootId, Scope};
 use portcullis_protocol::control::{Deciding, Merged, Minted, Sealed};
@@ -11,7 +12,6 @@ use portcullis_protocol::limits::{LABEL_BYTES_MAX, REASON_BYTES_MAX};
 use portcullis_protocol::path::{Label, RelPath, escape};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::verb::VerbSet;
-use crate::time::Time;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;

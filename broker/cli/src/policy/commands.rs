@@ -33,22 +33,23 @@ enum CommandError {
 /// Checks, shows, tests, suggests.
 pub(crate) fn policy(arguments: &PolicyArguments) -> ExitCode {
     let form = arguments.form();
-    let done = match &arguments.action {
-        PolicyAction::Check(file) => check(file, form),
-        PolicyAction::Show(file) => show(file, form),
-        PolicyAction::Test(file) => test(file, form),
-        PolicyAction::Suggest(which) => suggest::suggest(which)
-            .map_err(CommandError::from)
-            .map(|suggested| {
-                match form {
-                    Form::Json => say::out(json!({
-                        "version": 1, "policy": suggested.text, "grants": suggested.grants,
-                    })),
-                    Form::Text => say::out(suggested.text.trim_end()),
-                }
-                ExitCode::SUCCESS
-            }),
-    };
+    let done =
+        match &arguments.action {
+            PolicyAction::Check(file) => check(file, form),
+            PolicyAction::Show(file) => show(file, form),
+            PolicyAction::Test(file) => test(file, form),
+            PolicyAction::Suggest(which) => suggest::suggest(which)
+                .map_err(CommandError::from)
+                .map(|suggested| {
+                    match form {
+                        Form::Json => say::out(json!({
+                            "version": 1, "policy": suggested.text, "grants": suggested.grants,
+                        })),
+                        Form::Text => say::out(suggested.text.trim_end()),
+                    }
+                    ExitCode::SUCCESS
+                }),
+        };
     done.unwrap_or_else(|error| {
         match form {
             Form::Json => say::out(json!({"version": 1, "error": error.to_string()})),
@@ -85,7 +86,10 @@ fn check(file: &PolicyFile, form: Form) -> Result<ExitCode, CommandError> {
     let identity = made.session.whoami()?;
     let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
     let roots = identity.roots.as_slice().len();
-    let (grants, asks) = (identity.grants.as_slice().len(), identity.asks.as_slice().len());
+    let (grants, asks) = (
+        identity.grants.as_slice().len(),
+        identity.asks.as_slice().len(),
+    );
     let tests = made.tests.len();
     match form {
         Form::Json => say::out(json!({
@@ -123,9 +127,16 @@ fn show(file: &PolicyFile, form: Form) -> Result<ExitCode, CommandError> {
 
 fn print(ground: &Ground, identity: &Identity) {
     for root in identity.roots.as_slice() {
-        let sealed = ground.roots.iter().find(|sealed| sealed.label == root.label);
+        let sealed = ground
+            .roots
+            .iter()
+            .find(|sealed| sealed.label == root.label);
         let place = sealed.map_or_else(String::new, |sealed| shown(&sealed.location()));
-        say::out(format_args!("root /{} ({}): {place}", root.label, root.scope.name()));
+        say::out(format_args!(
+            "root /{} ({}): {place}",
+            root.label,
+            root.scope.name()
+        ));
     }
     for (what, grants) in [("grant", &identity.grants), ("ask", &identity.asks)] {
         for grant in grants.as_slice() {
@@ -142,7 +153,10 @@ fn print(ground: &Ground, identity: &Identity) {
         };
         let what = match &denial.pattern {
             Some(pattern) => {
-                format!("`{}`", portcullis_protocol::path::escape(pattern.as_slice()))
+                format!(
+                    "`{}`",
+                    portcullis_protocol::path::escape(pattern.as_slice())
+                )
             }
             None => "one object".to_owned(),
         };
@@ -213,7 +227,11 @@ fn test(file: &PolicyFile, form: Form) -> Result<ExitCode, CommandError> {
             say::out(format_args!("{all}, {failed} failed"));
         }
     }
-    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn run(session: &mut Session, test: Test) -> Result<Ran, CommandError> {
@@ -245,9 +263,17 @@ fn run(session: &mut Session, test: Test) -> Result<Ran, CommandError> {
 
 impl Ran {
     fn print(&self) {
-        let Self { line, verb, path, expected, wrong } = self;
+        let Self {
+            line,
+            verb,
+            path,
+            expected,
+            wrong,
+        } = self;
         match wrong {
-            None => say::out(format_args!("ok      line {line}: {verb} {path}: {expected}")),
+            None => say::out(format_args!(
+                "ok      line {line}: {verb} {path}: {expected}"
+            )),
             Some(said) => say::out(format_args!(
                 "FAILED  line {line}: {verb} {path}: expected {expected}, but {said}"
             )),

@@ -65,7 +65,9 @@ fn write(
         others.iter().for_each(|line| put(format!("# {line}")));
     }
     if left_out > 0 {
-        put(format!("# {left_out} refusals are not on record one by one."));
+        put(format!(
+            "# {left_out} refusals are not on record one by one."
+        ));
     }
     Suggested {
         text,
@@ -94,7 +96,9 @@ fn place(sessions: &[SessionRecord], refusal: &RefusalRecord) -> Option<(String,
         Start::Slash => {
             let mut names = path.names();
             let first = names.next()?;
-            let label = labels.iter().find(|label| label.as_str().as_bytes() == first)?;
+            let label = labels
+                .iter()
+                .find(|label| label.as_str().as_bytes() == first)?;
             let mut below = RelPath::root();
             names.try_for_each(|name| below.push(name)).ok()?;
             Some((label.to_string(), below))
@@ -114,7 +118,10 @@ fn other(refusal: &RefusalRecord) -> Option<String> {
     };
     let hint = match &note.rule {
         Some(rule) if rule.as_str().starts_with("builtin:") => {
-            format!("; `except = [{}]` takes the rule away", quoted(rule.as_str()))
+            format!(
+                "; `except = [{}]` takes the rule away",
+                quoted(rule.as_str())
+            )
         }
         Some(_) | None => String::new(),
     };
@@ -183,7 +190,12 @@ mod tests {
             refused(Verb::Read, b"../up", Code::Escape, None),
             refused(Verb::Read, b"absent", Code::NotFound, None),
             refused(Verb::Write, b"a\xff", Code::NotGranted, None),
-            refused(Verb::Write, b"x\n[[grant]]\nverbs = [\"all\"]", Code::NotGranted, None),
+            refused(
+                Verb::Write,
+                b"x\n[[grant]]\nverbs = [\"all\"]",
+                Code::NotGranted,
+                None,
+            ),
         ];
         let suggested = write(7, &[session()], &refusals, 2);
         assert_eq!(suggested.grants, 3, "{}", suggested.text);
@@ -200,7 +212,11 @@ mod tests {
         assert_eq!(told[0], ("docs", "x", 1));
         assert_eq!(told[1], ("workspace", "src/a \"b\".rs", 2));
         assert_eq!((told[2].0, told[2].2), ("workspace", 1));
-        for line in ["# read `.env`: rule builtin:env", "# read `../up`: escape", "# write `a\\xff`"] {
+        for line in [
+            "# read `.env`: rule builtin:env",
+            "# read `../up`: escape",
+            "# write `a\\xff`",
+        ] {
             assert!(suggested.text.contains(line), "{line}: {}", suggested.text);
         }
         assert!(!suggested.text.contains("absent"));

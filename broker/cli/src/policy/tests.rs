@@ -63,7 +63,11 @@ expect = "granted"
 #[test]
 fn every_key_means_what_it_says() {
     let policy = parse(WHOLE).unwrap();
-    let roots: Vec<_> = policy.roots.iter().map(|root| (root.path.to_str(), root.scope)).collect();
+    let roots: Vec<_> = policy
+        .roots
+        .iter()
+        .map(|root| (root.path.to_str(), root.scope))
+        .collect();
     assert_eq!(
         roots,
         [
@@ -71,7 +75,11 @@ fn every_key_means_what_it_says() {
             (Some("/srv/docs"), Scope::External)
         ]
     );
-    let words: Vec<_> = policy.grants.iter().map(|grant| grant.words.to_string()).collect();
+    let words: Vec<_> = policy
+        .grants
+        .iter()
+        .map(|grant| grant.words.to_string())
+        .collect();
     assert_eq!(words, ["stat, read, list, glob, search, write:new", "read"]);
     assert_eq!(policy.grants[1].root, 1);
     assert_eq!(policy.grants[1].prefix.to_string(), "a/b");
@@ -89,7 +97,9 @@ fn every_key_means_what_it_says() {
             ("one", Effect::Deny, VerbSet::of(&[Verb::Read])),
         ]
     );
-    assert!(matches!(&policy.rules[2].target, PolicyTarget::Object(path) if path == Path::new("/base/secret")));
+    assert!(
+        matches!(&policy.rules[2].target, PolicyTarget::Object(path) if path == Path::new("/base/secret"))
+    );
     assert_eq!(policy.budgets.read_bytes, Some(1000));
     assert_eq!(policy.budgets.deletes, None);
     assert_eq!(policy.expires, Some(Duration::from_secs(7200)));
@@ -101,20 +111,60 @@ fn every_key_means_what_it_says() {
 #[test]
 fn what_is_wrong_is_said_with_its_line() {
     for (old, new, said) in [
-        ("version = 1", "version = 2", "line 2: version 1 is the only one"),
-        ("expires = \"2h\"", "expires = \"soon\"", "line 4: a duration"),
-        ("durability = \"kill\"", "durability = \"power\"", "line 6: this broker has no durability"),
-        ("label = \"docs\"", "label = \"workspace\"", "line 13: two roots are called `workspace`"),
-        ("root = \"docs\"", "root = \"doc\"", "no root is called `doc`; there are workspace, docs"),
+        (
+            "version = 1",
+            "version = 2",
+            "line 2: version 1 is the only one",
+        ),
+        (
+            "expires = \"2h\"",
+            "expires = \"soon\"",
+            "line 4: a duration",
+        ),
+        (
+            "durability = \"kill\"",
+            "durability = \"power\"",
+            "line 6: this broker has no durability",
+        ),
+        (
+            "label = \"docs\"",
+            "label = \"workspace\"",
+            "line 13: two roots are called `workspace`",
+        ),
+        (
+            "root = \"docs\"",
+            "root = \"doc\"",
+            "no root is called `doc`; there are workspace, docs",
+        ),
         ("\"./a//b\"", "\"../b\"", "without `..`"),
         ("\"./a//b\"", "\"/b\"", "without `..`"),
-        ("[\"writing\"]", "[\"writting\"]", "`writting` names no verb"),
+        (
+            "[\"writing\"]",
+            "[\"writting\"]",
+            "`writting` names no verb",
+        ),
         ("[\"writing\"]", "[]", "no verb is named"),
         ("inputs = [\"00", "inputs = [\"", "64 hexadecimal digits"),
-        ("pattern = \"*.key\"", "pattern = \"/*.key\"", "names joined by single slashes"),
-        ("object = \"secret\"", "object = \"s\"\npattern = \"p\"", "either a pattern or an object"),
-        ("effect = \"hide\"", "effect = \"hide\"\nverbs = [\"read\"]", "for every verb"),
-        ("verb = \"read\"\npath", "verb = \"reed\"\npath", "no verb of this name"),
+        (
+            "pattern = \"*.key\"",
+            "pattern = \"/*.key\"",
+            "names joined by single slashes",
+        ),
+        (
+            "object = \"secret\"",
+            "object = \"s\"\npattern = \"p\"",
+            "either a pattern or an object",
+        ),
+        (
+            "effect = \"hide\"",
+            "effect = \"hide\"\nverbs = [\"read\"]",
+            "for every verb",
+        ),
+        (
+            "verb = \"read\"\npath",
+            "verb = \"reed\"\npath",
+            "no verb of this name",
+        ),
     ] {
         assert!(WHOLE.contains(old), "{old}");
         let error = parse(&WHOLE.replacen(old, new, 1)).unwrap_err();
@@ -125,7 +175,15 @@ fn what_is_wrong_is_said_with_its_line() {
 
 #[test]
 fn an_unknown_or_repeated_key_is_an_error_everywhere() {
-    for section in ["", "[[root]]", "[[grant]]", "[[ask]]", "[[rule]]", "[budgets]", "[[test]]"] {
+    for section in [
+        "",
+        "[[root]]",
+        "[[grant]]",
+        "[[ask]]",
+        "[[rule]]",
+        "[budgets]",
+        "[[test]]",
+    ] {
         let with = |key: &str| {
             if section.is_empty() {
                 format!("{key} = 1\n{WHOLE}")
@@ -138,6 +196,10 @@ fn an_unknown_or_repeated_key_is_an_error_everywhere() {
     }
     let twice = WHOLE.replacen("version = 1", "version = 1\nversion = 1", 1);
     assert!(parse(&twice).unwrap_err().contains("duplicate"));
-    assert!(parse("version = 1").unwrap_err().contains("reaches nothing"));
+    assert!(
+        parse("version = 1")
+            .unwrap_err()
+            .contains("reaches nothing")
+    );
     assert!(parse("").is_err());
 }

@@ -62,10 +62,7 @@ fn an_effect_costs_what_comes_to_be_what_goes_and_what_is_new_in_it() {
         (vec![(Verb::Write, file(9, 2), file(7, 1))], is(7, 0, 0)),
         (vec![(Verb::Edit, file(9, 2), file(10, 1))], is(10, 0, 0)),
         (vec![(Verb::Mkdir, GONE, directory)], is(0, 1, 0)),
-        (
-            vec![(Verb::Link, GONE, of(Kind::Link, 20, 3))],
-            is(0, 1, 0),
-        ),
+        (vec![(Verb::Link, GONE, of(Kind::Link, 20, 3))], is(0, 1, 0)),
         (vec![(Verb::Delete, file(9, 2), GONE)], is(0, 0, 1)),
         (vec![(Verb::DeleteTree, directory, GONE)], is(0, 0, 1)),
         // It has the same content under another name, and with other bits.
@@ -172,5 +169,9 @@ fn what_is_given_is_taken_for_good_and_what_is_not_wished_for_is_half() {
     taken.for_good();
     assert_eq!(purse.left(), left);
     drop(purse.take(&Budgets::UNLIMITED));
-    assert_eq!(purse.left(), left, "a session that is not made costs nothing");
+    assert_eq!(
+        purse.left(),
+        left,
+        "a session that is not made costs nothing"
+    );
 }

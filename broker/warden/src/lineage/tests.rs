@@ -56,7 +56,12 @@ fn grants_of_those_around_are_told_by_the_labels_of_the_session_itself() {
             let grants: Vec<_> = grants
                 .map(|grant| format!("{}/{}", grant.root, grant.prefix))
                 .collect();
-            (ancestor.session.0, ancestor.request.as_str(), grants, ancestor.cut)
+            (
+                ancestor.session.0,
+                ancestor.request.as_str(),
+                grants,
+                ancestor.cut,
+            )
         })
         .collect();
     assert_eq!(
@@ -87,6 +92,14 @@ fn a_setup_with_the_longest_lineage_fits_a_frame_and_says_what_is_left_out() {
         assert_eq!(kept + ancestor.cut as usize, GRANTS_MAX);
     }
     let nearest = &told.as_slice()[0];
-    assert!(nearest.grants.as_slice().len() > 100, "the nearest goes first");
-    assert!(told.as_slice()[LINEAGE_MAX - 1].grants.as_slice().is_empty());
+    assert!(
+        nearest.grants.as_slice().len() > 100,
+        "the nearest goes first"
+    );
+    assert!(
+        told.as_slice()[LINEAGE_MAX - 1]
+            .grants
+            .as_slice()
+            .is_empty()
+    );
 }

@@ -6,11 +6,24 @@
     reason = "it is a test without the test harness, which clippy does not see"
 )]
 
+mod asking;
 mod effects;
 mod part;
+mod proposed;
 mod puppet;
 mod runtime;
 
+use asking::{
+    a_gate_that_dies_at_it_is_settled_and_ends_its_session,
+    a_passphrase_is_demanded_of_everyone_of_the_same_user,
+    a_stopped_warden_leaves_nothing_that_could_be_used,
+    an_ended_session_waits_for_what_was_approved_and_leaves_nothing,
+    gates_that_ask_falsely_are_ended, what_failed_may_be_done_again_and_no_more,
+    what_has_changed_since_is_refused_and_never_spent,
+    what_is_approved_is_done_once_by_a_gate_of_its_own,
+    what_is_refused_or_beyond_asking_is_not_done, what_only_shows_is_claimed_before_it_is_shown,
+    who_sees_and_decides_is_a_matter_of_the_connection,
+};
 use effects::{
     a_closed_connection_leaves_no_effect_open, a_drained_warden_says_so_and_whom_it_serves,
     a_gate_gets_the_lock_of_all_gates_last, a_gate_that_dies_while_it_waits_leaves_its_place,
@@ -93,6 +106,17 @@ const TESTS: &[(&str, fn())] = tests! {
     a_closed_connection_leaves_no_effect_open
     a_successor_settles_what_a_dead_warden_began
     a_drained_warden_says_so_and_whom_it_serves
+    what_is_approved_is_done_once_by_a_gate_of_its_own
+    what_only_shows_is_claimed_before_it_is_shown
+    what_is_refused_or_beyond_asking_is_not_done
+    what_has_changed_since_is_refused_and_never_spent
+    what_failed_may_be_done_again_and_no_more
+    a_gate_that_dies_at_it_is_settled_and_ends_its_session
+    an_ended_session_waits_for_what_was_approved_and_leaves_nothing
+    gates_that_ask_falsely_are_ended
+    who_sees_and_decides_is_a_matter_of_the_connection
+    a_passphrase_is_demanded_of_everyone_of_the_same_user
+    a_stopped_warden_leaves_nothing_that_could_be_used
 };
 
 fn a_session_is_minted_served_and_told() {

@@ -1,21 +1,24 @@
 //! A gate that does on its ledger what the worker tells it in words, and tells it what came back.
 
 use crate::part::Part;
+use crate::proposed as asking;
+use portcullis_protocol::approval::ProposalId;
 use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
-    Begin, Command, Event, Finish, Intent, Seen, SeenStep, SessionEnd, Step, TreeLock, Unlock,
+    Begin, Claimed, Command, Event, Finish, Intent, Seen, SeenStep, SessionEnd, Step, TreeLock,
+    Unlock,
 };
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Guarantee, Outcome, Touched};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Digest, Kind, ObjectId, PathState, Present, RootIndex};
 use portcullis_transport::Buffer;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
 /// What every file holds that a puppet makes.
-const CONTENT: &[u8] = b"new";
+pub(crate) const CONTENT: &[u8] = b"new";
 
 pub(crate) struct Puppet<'a> {
     part: &'a Part,
@@ -47,6 +50,7 @@ impl<'a> Puppet<'a> {
     }
 
     fn act(&self, words: &[&str], buffer: &mut Buffer) -> String {
+        let socket = self.descriptors[0].as_fd();
         match *words {
             ["begin", name] => self.begin(Verb::Write, name, TreeLock::Shared),
             ["begin", verb, name, tree] => {
@@ -64,6 +68,9 @@ impl<'a> Puppet<'a> {
                 let root: usize = root.parse().unwrap();
                 std::fs::write(below(&self.descriptors[root + 1], name), CONTENT).unwrap();
             }
+            ["ask", verb, name] => asking::ask(self.part, &format!("{verb} {name}"), socket),
+            ["ask-alone"] => asking::ask_alone(self.part),
+            ["ask-otherwise"] => asking::ask_otherwise(self.part, socket),
             ["hear"] => return self.hear(buffer),
             ["descriptors"] => return self.descriptors.len().to_string(),
             ["die"] => std::process::abort(),
@@ -97,10 +104,17 @@ impl<'a> Puppet<'a> {
         match command {
             Command::Setup(_) => "setup".to_owned(),
             Command::Begun(_) => format!("begun {}", id.0),
-            Command::NotBegun(refusal) => format!("not begun {} {}", id.0, refusal.code.name()),
+            Command::NotBegun(refusal) => {
+                let waits = refusal.proposal.map(|ProposalId(n)| format!(" {n}"));
+                let code = refusal.code.name();
+                format!("not begun {} {code}{}", id.0, waits.unwrap_or_default())
+            }
             Command::Receipted(receipt) => format!("receipt {} {}", id.0, receipt.number),
             Command::Delegated(made) => format!("delegated {} {}", id.0, made.session.0),
-            Command::Answered(_) => format!("answered {}", id.0),
+            Command::Answered(answered) => match answered.used {
+                Claimed::Yes => format!("answered {} used", id.0),
+                Claimed::No => format!("answered {} unused", id.0),
+            },
             Command::Asked(_) => "asked".to_owned(),
             Command::Noted(_) => format!("noted {}", id.0),
         }
@@ -125,11 +139,11 @@ impl<'a> Puppet<'a> {
     }
 }
 
-fn below(root: &OwnedFd, name: &str) -> PathBuf {
+pub(crate) fn below(root: &OwnedFd, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}/{name}", root.as_raw_fd()))
 }
 
-fn file(content: &[u8]) -> PathState {
+pub(crate) fn file(content: &[u8]) -> PathState {
     PathState::Present(Present {
         kind: Kind::File,
         mode: 0o644,

@@ -1,8 +1,8 @@
 //! What workers may wish for, and what they get.
 
 use super::*;
-use crate::mint::tests::{grant, nowhere, order, path, roots};
 use crate::mint::compose;
+use crate::mint::tests::{grant, nowhere, order, path, roots};
 use crate::testing::{TempDir, sealed};
 use portcullis_protocol::authority::{Effect, Level, Operation, RootId};
 use portcullis_protocol::bounded::Bytes;
@@ -193,7 +193,11 @@ fn a_root_that_was_replaced_is_not_delegated_and_a_fresh_look_renews_nothing() {
     assert_eq!(labels(&known), (vec![2], 1), "another directory is there");
     let fresh = sealed(9, &dir.path().join("a"));
     known.insert(RootId(9), std::sync::Arc::new(fresh));
-    assert_eq!(labels(&known), (vec![2], 1), "sealed anew, it is another root");
+    assert_eq!(
+        labels(&known),
+        (vec![2], 1),
+        "sealed anew, it is another root"
+    );
     known.remove(&RootId(2));
     assert_eq!(labels(&known), (Vec::new(), 0), "and so is one unsealed");
     std::fs::remove_dir(dir.path().join("a")).unwrap();
