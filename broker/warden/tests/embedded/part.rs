@@ -152,9 +152,15 @@ impl Part {
     }
 
     pub(crate) fn hear(&self, buffer: &mut Buffer) -> (RequestId, Command) {
+        let (id, command, _) = self.hear_all(buffer);
+        (id, command)
+    }
+
+    /// The same, with what came with it.
+    pub(crate) fn hear_all(&self, buffer: &mut Buffer) -> (RequestId, Command, Vec<OwnedFd>) {
         let packet = self.ledger.receive(buffer).unwrap();
-        let (frame, _) = packet.decode().unwrap();
-        (frame.id, frame.message)
+        let (frame, descriptors) = packet.decode().unwrap();
+        (frame.id, frame.message, descriptors)
     }
 }
 

@@ -3,17 +3,21 @@
 use crate::part::Part;
 use crate::proposed as asking;
 use portcullis_protocol::approval::ProposalId;
-use portcullis_protocol::bounded::{Bytes, Few};
+use portcullis_protocol::authority::Budgets;
+use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
     Begin, Claimed, Command, Event, Finish, Intent, Seen, SeenStep, SessionEnd, Step, TreeLock,
     Unlock,
 };
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::session::{Guarantee, Outcome, Touched};
-use portcullis_protocol::verb::Verb;
+use portcullis_protocol::session::{
+    Delegate, EndDelegated, Guarantee, Outcome, SessionId, Touched, Wish,
+};
+use portcullis_protocol::verb::{ModeSet, Verb, VerbSet};
 use portcullis_protocol::view::{Digest, Kind, ObjectId, PathState, Present, RootIndex};
 use portcullis_transport::Buffer;
+use std::cell::RefCell;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
@@ -24,11 +28,17 @@ pub(crate) struct Puppet<'a> {
     part: &'a Part,
     /// The session socket, the roots, the lock of all gates.
     descriptors: Vec<OwnedFd>,
+    /// The workers' sockets of the sessions that it had delegated.
+    children: RefCell<Vec<OwnedFd>>,
 }
 
 impl<'a> Puppet<'a> {
     pub(crate) fn new(part: &'a Part, descriptors: Vec<OwnedFd>) -> Self {
-        Self { part, descriptors }
+        Self {
+            part,
+            descriptors,
+            children: RefCell::default(),
+        }
     }
 
     /// Obeys until its worker leaves.
@@ -62,7 +72,16 @@ impl<'a> Puppet<'a> {
             }
             ["amend", name] => self.part.say(&Event::Amend(intent(Verb::Write, name))),
             ["unlock"] => self.part.say(&Event::Unlock(Unlock {})),
-            ["finish", name] => self.finish(name),
+            ["finish", name] => self.finish(name, Outcome::Done),
+            ["fail", name] => self.finish(name, Outcome::Failed),
+            ["delegate", request] => self.delegate(request),
+            ["end-delegated", session] => {
+                let session = SessionId(session.parse().unwrap());
+                let end = Event::EndDelegated(EndDelegated { session });
+                self.part.say_as(RequestId(10), &end, &[]);
+            }
+            ["child", n, ref words @ ..] => return self.tell_child(n, &words.join(" ")),
+            ["close-child"] => drop(self.children.borrow_mut().pop()),
             ["note"] => self.part.say(&crate::part::note(b"noted")),
             ["make", name, root] => {
                 let root: usize = root.parse().unwrap();
@@ -85,10 +104,42 @@ impl<'a> Puppet<'a> {
             .say_as(RequestId(7), &Event::Begin(Begin { tree, intent }), &[]);
     }
 
-    fn finish(&self, name: &str) {
+    /// Asks for a session with this request that may do all that its own may.
+    fn delegate(&self, request: &str) {
+        let delegate = Event::Delegate(Delegate {
+            request: Text::new(request).unwrap(),
+            grants: Few::new(vec![Wish {
+                root: RootIndex(0),
+                prefix: RelPath::root(),
+                verbs: VerbSet::ALL,
+                modes: ModeSet::ALL,
+            }])
+            .unwrap(),
+            asks: Few::default(),
+            denials: Few::default(),
+            budgets: Budgets::UNLIMITED,
+            expires_ms: None,
+        });
+        self.part.say_as(RequestId(9), &delegate, &[]);
+    }
+
+    /// Tells the gate of a session that was delegated; its answer, or that it is gone.
+    fn tell_child(&self, n: &str, words: &str) -> String {
+        let children = self.children.borrow();
+        let socket = &children[n.parse::<usize>().unwrap()];
+        let flags = rustix::net::SendFlags::NOSIGNAL;
+        rustix::net::send(socket, words.as_bytes(), flags).ok();
+        let mut bytes = [0; 512];
+        match rustix::net::recv(socket, &mut bytes, rustix::net::RecvFlags::empty()) {
+            Ok((_, len @ 1..)) => String::from_utf8(bytes[..len].to_vec()).unwrap(),
+            Ok((_, 0)) | Err(_) => "gone".to_owned(),
+        }
+    }
+
+    fn finish(&self, name: &str, outcome: Outcome) {
         let intent = intent(Verb::Write, name);
         let end = Event::Finish(Finish {
-            outcome: Outcome::Done,
+            outcome,
             guarantee: Guarantee::Exact,
             touched: Few::new(vec![intent.steps.as_slice()[0].touched.clone()]).unwrap(),
             refusal: None,
@@ -100,7 +151,8 @@ impl<'a> Puppet<'a> {
 
     /// The warden's next word.
     fn hear(&self, buffer: &mut Buffer) -> String {
-        let (id, command) = self.part.hear(buffer);
+        let (id, command, descriptors) = self.part.hear_all(buffer);
+        self.children.borrow_mut().extend(descriptors);
         match command {
             Command::Setup(_) => "setup".to_owned(),
             Command::Begun(_) => format!("begun {}", id.0),
