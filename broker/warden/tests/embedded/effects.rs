@@ -38,8 +38,9 @@ fn start() -> Embedded {
 }
 
 /// A session whose gate does what it is told.
+#[derive(Debug)]
 pub(crate) struct Session {
-    worker: OwnedFd,
+    pub(crate) worker: OwnedFd,
     pub(crate) run: RunId,
     pub(crate) id: portcullis_protocol::session::SessionId,
 }

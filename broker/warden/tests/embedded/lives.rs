@@ -72,7 +72,7 @@ pub(crate) fn sessions_within_one_another_are_gone_when_the_outermost_has_ended(
             (delegated, Some(grandchild.id), revoked),
         ]
     );
-    assert!(runtime::is_closed(child.worker()) && runtime::is_closed(grandchild.worker()));
+    assert!(runtime::is_closed(&child.worker) && runtime::is_closed(&grandchild.worker));
     assert_eq!(runtime.status().running, 1);
     assert_eq!(
         other.tell("descriptors"),
