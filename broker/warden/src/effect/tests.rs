@@ -2,10 +2,11 @@
 
 use super::*;
 use portcullis_protocol::bounded::{Bytes, Few};
-use portcullis_protocol::ledger::Temporary;
+use portcullis_protocol::ledger::{Step, Temporary};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Guarantee, Outcome, Touched};
-use portcullis_protocol::view::{Digest, ObjectId, Present, RootIndex};
+use portcullis_protocol::verb::{Mode, ModeSet, Verb};
+use portcullis_protocol::view::{Digest, Kind, ObjectId, PathState, Present, RootIndex};
 
 fn path(text: &str) -> RelPath {
     RelPath::parse(text.as_bytes()).unwrap()
@@ -13,6 +14,11 @@ fn path(text: &str) -> RelPath {
 
 /// A session that may write and move below `a` of its only root, until a second after 1970.
 fn writer(dir: &crate::testing::TempDir) -> Writer {
+    let verbs = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Move, Verb::DeleteTree]);
+    writer_of(dir, Grant::whole(RootIndex(0), path("a"), verbs))
+}
+
+fn writer_of(dir: &crate::testing::TempDir, grant: Grant) -> Writer {
     let root = crate::testing::sealed(1, dir.path());
     let authority = Authority::seal(portcullis_protocol::authority::Parts {
         request: Default::default(),
@@ -20,11 +26,7 @@ fn writer(dir: &crate::testing::TempDir) -> Writer {
         roots: vec![root.root().clone()],
         conversation: Default::default(),
         parent: None,
-        grants: vec![Grant::whole(
-            RootIndex(0),
-            path("a"),
-            VerbSet::of(&[Verb::Read, Verb::Write, Verb::Move, Verb::DeleteTree]),
-        )],
+        grants: vec![grant],
         asks: Vec::new(),
         denials: Vec::new(),
         budgets: portcullis_protocol::authority::Budgets::UNLIMITED,
@@ -178,4 +180,89 @@ fn an_end_tells_of_names_that_were_announced_and_fits() {
         check_end(&announced, &end(vec![touched(&deep); 40])).is_err(),
         "too many words"
     );
+}
+
+#[test]
+fn an_intent_uses_verbs_in_modes_that_were_granted() {
+    let dir = crate::testing::TempDir::new();
+    let present = |kind| {
+        PathState::Present(Present {
+            kind,
+            mode: 0o644,
+            size: 1,
+            digest: None,
+            stamp: None,
+        })
+    };
+    let (file, directory) = (present(Kind::File), present(Kind::Directory));
+    let (gone, unknown) = (PathState::Absent, PathState::Unknown);
+    let verbs = VerbSet::of(&[Verb::Write, Verb::Move, Verb::Delete, Verb::Chmod]);
+    let whole = Grant::whole(RootIndex(0), path("a"), verbs);
+    for (verb, before, after, modes) in [
+        (Verb::Write, gone, file, vec![Mode::WriteNew]),
+        (Verb::Write, file, file, vec![Mode::WriteOver]),
+        (
+            Verb::Write,
+            unknown,
+            file,
+            vec![Mode::WriteNew, Mode::WriteOver],
+        ),
+        (Verb::Move, gone, file, vec![Mode::MoveNew]),
+        (Verb::Move, file, file, vec![Mode::MoveOver]),
+        (Verb::Delete, file, gone, vec![Mode::DeleteFile]),
+        (
+            Verb::Delete,
+            present(Kind::Link),
+            gone,
+            vec![Mode::DeleteFile],
+        ),
+        (Verb::Delete, directory, gone, vec![Mode::DeleteDirectory]),
+        (
+            Verb::Delete,
+            unknown,
+            gone,
+            vec![Mode::DeleteFile, Mode::DeleteDirectory],
+        ),
+    ] {
+        let mut one = step(verb, 0, "a/x", before);
+        one.touched.after = after;
+        let intent = intent(vec![one]);
+        for all in Mode::ALL {
+            let others: Vec<Mode> = Mode::ALL.into_iter().filter(|mode| *mode != all).collect();
+            let writer = writer_of(
+                &dir,
+                Grant {
+                    modes: ModeSet::of(&others),
+                    ..whole.clone()
+                },
+            );
+            let allowed = check(&writer, &intent, 0) == Ok(Ok(()));
+            let needed = modes.contains(&all);
+            assert_eq!(allowed, !needed, "{verb} {before:?} without {}", all.name());
+        }
+    }
+    // Where a name is moved from, and what has no modes, any mode does.
+    for (verb, before, after) in [(Verb::Move, file, gone), (Verb::Chmod, file, file)] {
+        let mut one = step(verb, 0, "a/x", before);
+        one.touched.after = after;
+        let grant = Grant {
+            modes: ModeSet::of(&[Mode::MoveNew]),
+            ..whole.clone()
+        };
+        let checked = check(&writer_of(&dir, grant), &intent(vec![one]), 0);
+        assert_eq!(checked, Ok(Ok(())), "{verb}");
+    }
+}
+
+#[test]
+fn exact_inputs_are_the_gates_to_judge() {
+    use portcullis_protocol::authority::Inputs;
+    let dir = crate::testing::TempDir::new();
+    let only = Inputs::Only(Few::new(vec![Digest([1; 32])]).unwrap());
+    let grant = Grant {
+        inputs: only,
+        ..Grant::whole(RootIndex(0), path("a"), VerbSet::of(&[Verb::Write]))
+    };
+    let writer = writer_of(&dir, grant);
+    assert_eq!(check(&writer, &one(Verb::Write, 0, "a/x"), 0), Ok(Ok(())));
 }

@@ -113,3 +113,70 @@ fn the_mount_table_tells_devtmpfs_from_tmpfs() {
     assert_eq!(mount_type(table, 25), Some(&b"tmpfs"[..]));
     assert_eq!(mount_type(table, 2), None);
 }
+
+#[test]
+fn a_directory_is_known_for_good_by_what_its_file_system_says_of_it() {
+    let dir = TempDir::new();
+    let place = dir.make("root");
+    let first = seal(vec![open(&place)]).unwrap().root().durable.clone();
+    let again = seal(vec![open(&place)]).unwrap().root().durable.clone();
+    assert_eq!(first.difference(&again), None);
+    let other = seal(vec![open(&dir.make("other"))]).unwrap();
+    assert_eq!(
+        first.difference(&other.root().durable),
+        Some(DurableField::Inode)
+    );
+    let stat = rustix::fs::statvfs(&place).unwrap();
+    assert_eq!(first.file_system, stat.f_fsid);
+    // Of a type and some bytes, where there is one.
+    assert!(
+        first
+            .handle
+            .is_none_or(|handle| handle.as_slice().len() > 4)
+    );
+}
+
+#[test]
+fn an_inode_number_that_is_used_again_is_told_by_birth_or_handle() {
+    let dir = TempDir::new();
+    let place = dir.path().join("root");
+    for _ in 0..64 {
+        std::fs::create_dir(&place).unwrap();
+        let old = seal(vec![open(&place)]).unwrap().root().durable.clone();
+        std::fs::remove_dir(&place).unwrap();
+        std::fs::create_dir(&place).unwrap();
+        let new = seal(vec![open(&place)]).unwrap().root().durable.clone();
+        std::fs::remove_dir(&place).unwrap();
+        let differs = old.difference(&new);
+        assert!(differs.is_some(), "{old:?}");
+        if differs == Some(DurableField::Born) {
+            // The number was used again: the case that is meant. Elsewhere it may never be.
+            assert!(old.handle.is_none() || old.handle != new.handle);
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_root_stands_while_its_place_leads_to_it_through_no_link() {
+    let dir = TempDir::new();
+    let place = dir.make("on/root");
+    let sealed = seal(vec![open(&place)]).unwrap();
+    assert!(sealed.stands());
+    std::fs::rename(&place, dir.path().join("away")).unwrap();
+    assert!(!sealed.stands(), "nothing is there");
+    std::fs::create_dir(&place).unwrap();
+    assert!(!sealed.stands(), "another directory is there");
+    std::fs::remove_dir(&place).unwrap();
+    std::os::unix::fs::symlink(dir.path().join("away"), &place).unwrap();
+    assert!(!sealed.stands(), "a link to it is there");
+    std::fs::remove_file(&place).unwrap();
+    std::fs::rename(dir.path().join("away"), &place).unwrap();
+    assert!(sealed.stands(), "it is there again, the same");
+    std::fs::rename(dir.path().join("on"), dir.path().join("off")).unwrap();
+    std::os::unix::fs::symlink("off", dir.path().join("on")).unwrap();
+    assert!(!sealed.stands(), "a link leads to where it is");
+    std::fs::remove_file(dir.path().join("on")).unwrap();
+    std::fs::remove_dir_all(dir.path().join("off")).unwrap();
+    assert!(!sealed.stands() && sealed.is_gone());
+}

@@ -2,8 +2,8 @@
 
 use crate::runtime::{self, Runtime, is_alive};
 use portcullis_protocol::control::{
-    Answer, Diff, Drain, Log, Order, OverCause, Receipt, RunId, Runs, Sharing, Verified, Verify,
-    Witness,
+    Answer, Diff, Drain, Log, Minted, Order, OverCause, Receipt, RunId, Runs, Sharing, Verified,
+    Verify, Witness,
 };
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::Outcome;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-fn config(state: StatePlace) -> Config {
+pub(crate) fn config(state: StatePlace) -> Config {
     Config {
         gate: GateExecutable::At(std::env::current_exe().unwrap()),
         mint_deadline: Duration::from_secs(2),
@@ -38,15 +38,19 @@ fn start() -> Embedded {
 }
 
 /// A session whose gate does what it is told.
-struct Session {
-    worker: OwnedFd,
-    run: RunId,
-    id: portcullis_protocol::session::SessionId,
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) worker: OwnedFd,
+    pub(crate) run: RunId,
+    pub(crate) id: portcullis_protocol::session::SessionId,
 }
 
 impl Session {
-    fn new(runtime: &mut Runtime, request: &str) -> Self {
-        let (minted, worker) = runtime.mint_for(request, VerbSet::ALL).unwrap();
+    pub(crate) fn new(runtime: &mut Runtime, request: &str) -> Self {
+        Self::of(runtime.mint_for(request, VerbSet::ALL).unwrap())
+    }
+
+    pub(crate) fn of((minted, worker): (Minted, OwnedFd)) -> Self {
         Self {
             worker,
             run: minted.run,
@@ -54,36 +58,36 @@ impl Session {
         }
     }
 
-    fn send(&self, words: &str) {
+    pub(crate) fn send(&self, words: &str) {
         let flags = rustix::net::SendFlags::NOSIGNAL;
         rustix::net::send(&self.worker, words.as_bytes(), flags).unwrap();
     }
 
     /// The gate's answer; none when it is gone.
-    fn reply(&self) -> Option<String> {
+    pub(crate) fn reply(&self) -> Option<String> {
         let mut bytes = [0; 512];
         let got = rustix::net::recv(&self.worker, &mut bytes, rustix::net::RecvFlags::empty());
         let (_, len) = got.ok()?;
         (len > 0).then(|| String::from_utf8(bytes[..len].to_vec()).unwrap())
     }
 
-    fn tell(&self, words: &str) -> String {
+    pub(crate) fn tell(&self, words: &str) -> String {
         self.send(words);
         self.reply()
             .unwrap_or_else(|| panic!("the gate is gone after: {words}"))
     }
 
     /// Tells it, and what the warden answered.
-    fn ask(&self, words: &str) -> String {
+    pub(crate) fn ask(&self, words: &str) -> String {
         self.tell(words);
         self.tell("hear")
     }
 }
 
-struct TempDir(PathBuf);
+pub(crate) struct TempDir(pub(crate) PathBuf);
 
 impl TempDir {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let name = format!("warden-effects-{}-{name}", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir(&path).unwrap();
@@ -97,7 +101,7 @@ impl Drop for TempDir {
     }
 }
 
-fn log(runtime: &mut Runtime, run: RunId) -> Vec<Receipt> {
+pub(crate) fn log(runtime: &mut Runtime, run: RunId) -> Vec<Receipt> {
     let answer = runtime.ask(Order::Log(Log { run, after: 0 }));
     let Answer::Log(page) = answer else {
         panic!("{answer:?}");
@@ -105,7 +109,7 @@ fn log(runtime: &mut Runtime, run: RunId) -> Vec<Receipt> {
     page.receipts.into_vec()
 }
 
-fn verified(runtime: &mut Runtime) -> Verified {
+pub(crate) fn verified(runtime: &mut Runtime) -> Verified {
     let answer = runtime.ask(Order::Verify(Verify {}));
     let Answer::Verified(verified) = answer else {
         panic!("{answer:?}");

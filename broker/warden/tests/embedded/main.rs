@@ -6,11 +6,26 @@
     reason = "it is a test without the test harness, which clippy does not see"
 )]
 
+mod asking;
 mod effects;
+mod lives;
 mod part;
+mod proposed;
 mod puppet;
 mod runtime;
+mod tasks;
 
+use asking::{
+    a_gate_that_dies_at_it_is_settled_and_ends_its_session,
+    a_passphrase_is_demanded_of_everyone_of_the_same_user,
+    a_stopped_warden_leaves_nothing_that_could_be_used,
+    an_ended_session_waits_for_what_was_approved_and_leaves_nothing,
+    gates_that_ask_falsely_are_ended, what_failed_may_be_done_again_and_no_more,
+    what_has_changed_since_is_refused_and_never_spent,
+    what_is_approved_is_done_once_by_a_gate_of_its_own,
+    what_is_refused_or_beyond_asking_is_not_done, what_only_shows_is_claimed_before_it_is_shown,
+    who_sees_and_decides_is_a_matter_of_the_connection,
+};
 use effects::{
     a_closed_connection_leaves_no_effect_open, a_drained_warden_says_so_and_whom_it_serves,
     a_gate_gets_the_lock_of_all_gates_last, a_gate_that_dies_while_it_waits_leaves_its_place,
@@ -23,6 +38,15 @@ use effects::{
     the_word_of_a_gate_that_died_after_its_end_holds,
     what_is_not_granted_is_not_begun_and_lies_end_the_gate,
 };
+use lives::{
+    a_child_that_is_being_made_ends_with_its_parent, a_gate_that_asks_twice_at_once_is_ended,
+    a_worker_gets_a_session_within_its_own_and_ends_it,
+    budgets_bound_effects_and_are_shared_with_delegated_sessions,
+    depth_and_number_of_sessions_within_one_another_are_limited,
+    its_effects_go_on_while_a_session_is_delegated, only_ones_own_children_are_ended,
+    sessions_end_with_the_one_around_them_however_it_ends,
+    sessions_within_one_another_are_gone_when_the_outermost_has_ended,
+};
 use part::Part;
 use portcullis_protocol::control::{Answer, OverCause};
 use portcullis_protocol::ledger::NOTES_MAX;
@@ -32,6 +56,13 @@ use portcullis_protocol::{VERSION, control, limits};
 use portcullis_warden::{Config, Embedded, ExecutableError, GateExecutable, StartError};
 use runtime::{Runtime, is_alive, start};
 use std::time::{Duration, Instant};
+use tasks::{
+    a_later_warden_restores_what_was_kept_on_the_same_directory_and_no_other,
+    a_session_goes_on_in_another_conversation_with_half_of_what_is_left,
+    only_who_runs_a_session_keeps_it_and_a_delegated_one_keeps_no_more_than_it_has,
+    what_is_restored_within_a_session_ends_with_it,
+    what_was_kept_is_for_its_input_owner_and_conversation,
+};
 
 fn main() {
     if let Some(part) = Part::if_started_as_gate() {
@@ -93,6 +124,31 @@ const TESTS: &[(&str, fn())] = tests! {
     a_closed_connection_leaves_no_effect_open
     a_successor_settles_what_a_dead_warden_began
     a_drained_warden_says_so_and_whom_it_serves
+    what_is_approved_is_done_once_by_a_gate_of_its_own
+    what_only_shows_is_claimed_before_it_is_shown
+    what_is_refused_or_beyond_asking_is_not_done
+    what_has_changed_since_is_refused_and_never_spent
+    what_failed_may_be_done_again_and_no_more
+    a_gate_that_dies_at_it_is_settled_and_ends_its_session
+    an_ended_session_waits_for_what_was_approved_and_leaves_nothing
+    gates_that_ask_falsely_are_ended
+    who_sees_and_decides_is_a_matter_of_the_connection
+    a_passphrase_is_demanded_of_everyone_of_the_same_user
+    a_stopped_warden_leaves_nothing_that_could_be_used
+    sessions_within_one_another_are_gone_when_the_outermost_has_ended
+    sessions_end_with_the_one_around_them_however_it_ends
+    a_worker_gets_a_session_within_its_own_and_ends_it
+    only_ones_own_children_are_ended
+    its_effects_go_on_while_a_session_is_delegated
+    a_gate_that_asks_twice_at_once_is_ended
+    a_child_that_is_being_made_ends_with_its_parent
+    depth_and_number_of_sessions_within_one_another_are_limited
+    budgets_bound_effects_and_are_shared_with_delegated_sessions
+    what_was_kept_is_for_its_input_owner_and_conversation
+    a_later_warden_restores_what_was_kept_on_the_same_directory_and_no_other
+    only_who_runs_a_session_keeps_it_and_a_delegated_one_keeps_no_more_than_it_has
+    what_is_restored_within_a_session_ends_with_it
+    a_session_goes_on_in_another_conversation_with_half_of_what_is_left
 };
 
 fn a_session_is_minted_served_and_told() {

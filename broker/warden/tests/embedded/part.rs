@@ -1,5 +1,6 @@
 //! The gate's side: what each part says on the ledger.
 
+use crate::proposed;
 use crate::puppet::Puppet;
 use portcullis_protocol::bounded::{Bytes, Text};
 use portcullis_protocol::frame::RequestId;
@@ -10,7 +11,7 @@ use portcullis_protocol::ledger::{
 use portcullis_protocol::limits::PATH_BYTES_MAX;
 use portcullis_protocol::refusal::Code;
 use portcullis_transport::{Buffer, Endpoint, GateSide};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 pub(crate) struct Part {
@@ -43,6 +44,17 @@ impl Part {
         }
         if let Duty::Observe(intent) = &setup.duty {
             return self.observe(request.as_str(), &setup, intent, descriptors);
+        }
+        match &setup.duty {
+            Duty::Serve | Duty::Observe(_) => {}
+            Duty::Propose => {
+                self.say(&Event::Ready(cage(&setup)));
+                return proposed::propose(&self, &descriptors, &mut buffer);
+            }
+            Duty::Execute => {
+                self.say(&Event::Ready(cage(&setup)));
+                return proposed::execute(&self, &descriptors, &mut buffer);
+            }
         }
         let mut whole = cage(&setup);
         match request.as_str() {
@@ -134,10 +146,21 @@ impl Part {
             .unwrap();
     }
 
+    /// The same with a descriptor.
+    pub(crate) fn say_with(&self, id: RequestId, event: &Event, descriptors: &[BorrowedFd<'_>]) {
+        self.ledger.send_all(id, event, &[], descriptors).unwrap();
+    }
+
     pub(crate) fn hear(&self, buffer: &mut Buffer) -> (RequestId, Command) {
+        let (id, command, _) = self.hear_all(buffer);
+        (id, command)
+    }
+
+    /// The same, with what came with it.
+    pub(crate) fn hear_all(&self, buffer: &mut Buffer) -> (RequestId, Command, Vec<OwnedFd>) {
         let packet = self.ledger.receive(buffer).unwrap();
-        let (frame, _) = packet.decode().unwrap();
-        (frame.id, frame.message)
+        let (frame, descriptors) = packet.decode().unwrap();
+        (frame.id, frame.message, descriptors)
     }
 }
 
@@ -170,7 +193,7 @@ fn look() -> String {
     )
 }
 
-fn forever() -> ! {
+pub(crate) fn forever() -> ! {
     loop {
         std::thread::sleep(Duration::from_secs(60));
     }

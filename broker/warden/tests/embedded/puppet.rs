@@ -1,32 +1,45 @@
 //! A gate that does on its ledger what the worker tells it in words, and tells it what came back.
 
 use crate::part::Part;
-use portcullis_protocol::bounded::{Bytes, Few};
+use crate::proposed as asking;
+use portcullis_protocol::approval::ProposalId;
+use portcullis_protocol::authority::Budgets;
+use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
-    Begin, Command, Confirmed, Event, Finish, Intent, Seen, SeenStep, SessionEnd, Step, TreeLock,
+    Begin, Claimed, Command, Confirmed, Event, Finish, Intent, Seen, SeenStep, SessionEnd, Step,
+    TreeLock,
     Unlock,
 };
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::session::{Guarantee, Outcome, Touched};
-use portcullis_protocol::verb::Verb;
+use portcullis_protocol::session::{
+    Delegate, EndDelegated, Guarantee, Outcome, SessionId, Touched, Wish,
+};
+use portcullis_protocol::verb::{ModeSet, Verb, VerbSet};
 use portcullis_protocol::view::{Digest, Kind, ObjectId, PathState, Present, RootIndex};
 use portcullis_transport::Buffer;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::cell::RefCell;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
 /// What every file holds that a puppet makes.
-const CONTENT: &[u8] = b"new";
+pub(crate) const CONTENT: &[u8] = b"new";
 
 pub(crate) struct Puppet<'a> {
     part: &'a Part,
     /// The session socket, the roots, the lock of all gates.
     descriptors: Vec<OwnedFd>,
+    /// The workers' sockets of the sessions that it had delegated.
+    children: RefCell<Vec<OwnedFd>>,
 }
 
 impl<'a> Puppet<'a> {
     pub(crate) fn new(part: &'a Part, descriptors: Vec<OwnedFd>) -> Self {
-        Self { part, descriptors }
+        Self {
+            part,
+            descriptors,
+            children: RefCell::default(),
+        }
     }
 
     /// Obeys until its worker leaves.
@@ -48,6 +61,7 @@ impl<'a> Puppet<'a> {
     }
 
     fn act(&self, words: &[&str], buffer: &mut Buffer) -> String {
+        let socket = self.descriptors[0].as_fd();
         match *words {
             ["begin", name] => self.begin(Verb::Write, name, TreeLock::Shared),
             ["begin", verb, name, tree] => {
@@ -60,12 +74,24 @@ impl<'a> Puppet<'a> {
             ["amend", name] => self.part.say(&Event::Amend(intent(Verb::Write, name))),
             ["confirm"] => self.part.say(&Event::Confirmed(Confirmed {})),
             ["unlock"] => self.part.say(&Event::Unlock(Unlock {})),
-            ["finish", name] => self.finish(name),
+            ["finish", name] => self.finish(name, Outcome::Done),
+            ["fail", name] => self.finish(name, Outcome::Failed),
+            ["delegate", request] => self.delegate(request),
+            ["end-delegated", session] => {
+                let session = SessionId(session.parse().unwrap());
+                let end = Event::EndDelegated(EndDelegated { session });
+                self.part.say_as(RequestId(10), &end, &[]);
+            }
+            ["child", n, ref words @ ..] => return self.tell_child(n, &words.join(" ")),
+            ["close-child"] => drop(self.children.borrow_mut().pop()),
             ["note"] => self.part.say(&crate::part::note(b"noted")),
             ["make", name, root] => {
                 let root: usize = root.parse().unwrap();
                 std::fs::write(below(&self.descriptors[root + 1], name), CONTENT).unwrap();
             }
+            ["ask", verb, name] => asking::ask(self.part, &format!("{verb} {name}"), socket),
+            ["ask-alone"] => asking::ask_alone(self.part),
+            ["ask-otherwise"] => asking::ask_otherwise(self.part, socket),
             ["hear"] => return self.hear(buffer),
             ["descriptors"] => return self.descriptors.len().to_string(),
             ["die"] => std::process::abort(),
@@ -80,10 +106,42 @@ impl<'a> Puppet<'a> {
             .say_as(RequestId(7), &Event::Begin(Begin { tree, intent }), &[]);
     }
 
-    fn finish(&self, name: &str) {
+    /// Asks for a session with this request that may do all that its own may.
+    fn delegate(&self, request: &str) {
+        let delegate = Event::Delegate(Delegate {
+            request: Text::new(request).unwrap(),
+            grants: Few::new(vec![Wish {
+                root: RootIndex(0),
+                prefix: RelPath::root(),
+                verbs: VerbSet::ALL,
+                modes: ModeSet::ALL,
+            }])
+            .unwrap(),
+            asks: Few::default(),
+            denials: Few::default(),
+            budgets: Budgets::UNLIMITED,
+            expires_ms: None,
+        });
+        self.part.say_as(RequestId(9), &delegate, &[]);
+    }
+
+    /// Tells the gate of a session that was delegated; its answer, or that it is gone.
+    fn tell_child(&self, n: &str, words: &str) -> String {
+        let children = self.children.borrow();
+        let socket = &children[n.parse::<usize>().unwrap()];
+        let flags = rustix::net::SendFlags::NOSIGNAL;
+        rustix::net::send(socket, words.as_bytes(), flags).ok();
+        let mut bytes = [0; 512];
+        match rustix::net::recv(socket, &mut bytes, rustix::net::RecvFlags::empty()) {
+            Ok((_, len @ 1..)) => String::from_utf8(bytes[..len].to_vec()).unwrap(),
+            Ok((_, 0)) | Err(_) => "gone".to_owned(),
+        }
+    }
+
+    fn finish(&self, name: &str, outcome: Outcome) {
         let intent = intent(Verb::Write, name);
         let end = Event::Finish(Finish {
-            outcome: Outcome::Done,
+            outcome,
             guarantee: Guarantee::Exact,
             touched: Few::new(vec![intent.steps.as_slice()[0].touched.clone()]).unwrap(),
             refusal: None,
@@ -95,14 +153,22 @@ impl<'a> Puppet<'a> {
 
     /// The warden's next word.
     fn hear(&self, buffer: &mut Buffer) -> String {
-        let (id, command) = self.part.hear(buffer);
+        let (id, command, descriptors) = self.part.hear_all(buffer);
+        self.children.borrow_mut().extend(descriptors);
         match command {
             Command::Setup(_) => "setup".to_owned(),
             Command::Begun(_) => format!("begun {}", id.0),
-            Command::NotBegun(refusal) => format!("not begun {} {}", id.0, refusal.code.name()),
+            Command::NotBegun(refusal) => {
+                let waits = refusal.proposal.map(|ProposalId(n)| format!(" {n}"));
+                let code = refusal.code.name();
+                format!("not begun {} {code}{}", id.0, waits.unwrap_or_default())
+            }
             Command::Receipted(receipt) => format!("receipt {} {}", id.0, receipt.number),
             Command::Delegated(made) => format!("delegated {} {}", id.0, made.session.0),
-            Command::Answered(_) => format!("answered {}", id.0),
+            Command::Answered(answered) => match answered.used {
+                Claimed::Yes => format!("answered {} used", id.0),
+                Claimed::No => format!("answered {} unused", id.0),
+            },
             Command::Asked(_) => "asked".to_owned(),
             Command::Noted(_) => format!("noted {}", id.0),
         }
@@ -127,11 +193,11 @@ impl<'a> Puppet<'a> {
     }
 }
 
-fn below(root: &OwnedFd, name: &str) -> PathBuf {
+pub(crate) fn below(root: &OwnedFd, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}/{name}", root.as_raw_fd()))
 }
 
-fn file(content: &[u8]) -> PathState {
+pub(crate) fn file(content: &[u8]) -> PathState {
     PathState::Present(Present {
         kind: Kind::File,
         mode: 0o644,

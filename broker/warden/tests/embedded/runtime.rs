@@ -44,8 +44,13 @@ pub(crate) struct Runtime {
 
 impl Runtime {
     pub(crate) fn connect(warden: &Embedded) -> Self {
+        Self::on(warden.connect().unwrap())
+    }
+
+    /// At the other end of this socket.
+    pub(crate) fn on(socket: OwnedFd) -> Self {
         Self {
-            endpoint: Endpoint::new(warden.connect().unwrap()).unwrap(),
+            endpoint: Endpoint::new(socket).unwrap(),
             buffer: Buffer::new(),
             next: 100,
             over: VecDeque::new(),
@@ -97,7 +102,13 @@ impl Runtime {
         request: &str,
         verbs: VerbSet,
     ) -> Result<(Minted, OwnedFd), Refusal> {
-        let mint = Order::Mint(Mint {
+        let mint = self.order(request, verbs);
+        self.mint_as(mint)
+    }
+
+    /// The order to mint that gives these verbs on the root.
+    pub(crate) fn order(&self, request: &str, verbs: VerbSet) -> Mint {
+        Mint {
             request: Text::new(request).unwrap(),
             owner: Text::default(),
             conversation: Text::default(),
@@ -121,8 +132,11 @@ impl Runtime {
             exceptions: Few::default(),
             expires_ms: None,
             within: None,
-        });
-        match self.ask_with(&mint, &[]) {
+        }
+    }
+
+    pub(crate) fn mint_as(&mut self, mint: Mint) -> Result<(Minted, OwnedFd), Refusal> {
+        match self.ask_with(&Order::Mint(mint), &[]) {
             (Answer::Minted(minted), descriptors) => {
                 let [worker] = <[OwnedFd; 1]>::try_from(descriptors).unwrap();
                 Ok((minted, worker))
@@ -181,7 +195,11 @@ impl Runtime {
         self.ask_with(&order, &[]).0
     }
 
-    fn ask_with(&mut self, order: &Order, with: &[BorrowedFd<'_>]) -> (Answer, Vec<OwnedFd>) {
+    pub(crate) fn ask_with(
+        &mut self,
+        order: &Order,
+        with: &[BorrowedFd<'_>],
+    ) -> (Answer, Vec<OwnedFd>) {
         self.next += 1;
         let id = RequestId(self.next);
         self.endpoint.send_with(id, order, with).unwrap();
