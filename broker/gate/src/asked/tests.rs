@@ -35,7 +35,10 @@ fn set(deed: Deed, changes: Vec<Change>) -> Request {
 }
 
 fn inline(length: u32) -> Source {
-    Source::Inline(Span { start: 0, len: length })
+    Source::Inline(Span {
+        start: 0,
+        len: length,
+    })
 }
 
 fn reads(paths: &[&str]) -> Request {

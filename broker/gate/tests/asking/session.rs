@@ -50,7 +50,7 @@ pub fn search(path: &str, pattern: &str) -> Request {
         pattern: Bytes::new(pattern).unwrap(),
         syntax: Syntax::Literal,
         case: Case::Sensitive,
-        boundaries: Boundaries::Any,
+        boundaries: Boundaries::Anywhere,
         mode: SearchMode::Files,
         include: Few::default(),
         exclude: Few::default(),
@@ -139,7 +139,10 @@ fn every_operation_is_asked_for_as_it_came_and_the_worker_hears_the_number() {
     let directory = directory();
     let (gate, sockets) = serve(directory.path(), &[("closed", ALL)], Vec::new());
     let worker = &sockets.worker;
-    let change = set(Deed::Commit, vec![write("closed/new", b"text", Expect::Any)]);
+    let change = set(
+        Deed::Commit,
+        vec![write("closed/new", b"text", Expect::Any)],
+    );
     for (n, (request, content)) in [
         (stat("closed/there"), &b""[..]),
         (read(&["closed/there"]), b""),
@@ -160,7 +163,10 @@ fn every_operation_is_asked_for_as_it_came_and_the_worker_hears_the_number() {
         let refusal = refused(reply);
         assert_eq!((heard, refusal.code), (number, Code::NeedsApproval));
         assert_eq!(refusal.proposal, Some(ProposalId(7)));
-        assert!(refusal.object.is_some() && refusal.verb.is_some(), "{refusal:?}");
+        assert!(
+            refusal.object.is_some() && refusal.verb.is_some(),
+            "{refusal:?}"
+        );
     }
     assert!(!directory.path().join("closed/new").exists());
 }
@@ -204,10 +210,9 @@ fn what_was_approved_is_answered_by_another_and_the_session_goes_on() {
         for _ in 0..4 {
             worker.asks(5, &request, b"");
             let (id, _, _, socket) = proposal(&gate);
-            let served = portcullis_transport::Endpoint::<portcullis_transport::SessionSide>::new(
-                socket,
-            )
-            .unwrap();
+            let served =
+                portcullis_transport::Endpoint::<portcullis_transport::SessionSide>::new(socket)
+                    .unwrap();
             let reply = Reply::Pong(Ping {});
             served
                 .send(&mut Vec::new(), RequestId(5), &reply, b"from elsewhere")
@@ -279,7 +284,10 @@ fn what_cannot_be_asked_for_is_refused_without_a_number_and_says_how_it_can() {
     let dry = set(Deed::DryRun, vec![delete("closed/there", Deletion::File)]);
     worker.asks(5, &dry, b"");
     let refusal = refused(worker.hears().1);
-    assert_eq!((refusal.code, refusal.proposal), (Code::NeedsApproval, None));
+    assert_eq!(
+        (refusal.code, refusal.proposal),
+        (Code::NeedsApproval, None)
+    );
     assert!(refusal.note.is_some());
     worker.asks(6, &read(&["open/there", "closed/there"]), b"");
     let Reply::ReadPart(_) = worker.hears().1 else {
@@ -291,7 +299,10 @@ fn what_cannot_be_asked_for_is_refused_without_a_number_and_says_how_it_can() {
     let Some(portcullis_protocol::session::ReadTail::Refused(refusal)) = part.tail else {
         panic!("{part:?}");
     };
-    assert_eq!((refusal.code, refusal.proposal), (Code::NeedsApproval, None));
+    assert_eq!(
+        (refusal.code, refusal.proposal),
+        (Code::NeedsApproval, None)
+    );
     assert!(refusal.note.is_some());
     // Nothing was asked of the warden meanwhile: what it hears next is another request.
     worker.asks(7, &stat("closed/there"), b"");
@@ -339,7 +350,10 @@ fn a_denial_that_asks_lowers_a_grant_and_one_that_denies_lowers_it_further() {
     // What the warden says for another reason is not said to be by that rule.
     worker.asks(5, &read(&["open/ask"]), b"");
     let (id, ..) = proposal(&gate);
-    gate.tell(id, &Command::NotBegun(Refusal::new(Code::Denied).noting("proposal 1 was refused")));
+    gate.tell(
+        id,
+        &Command::NotBegun(Refusal::new(Code::Denied).noting("proposal 1 was refused")),
+    );
     let refusal = refused(worker.hears().1);
     assert_eq!((refusal.code, refusal.rule), (Code::Denied, None));
 }
