@@ -149,7 +149,9 @@ fn what_only_shows_is_claimed_before_a_byte_of_it_is_sent() {
                 assert_eq!(refusal.code, Code::NotFound);
             }
             (Request::Stat(_), Reply::Stat(_)) => {}
-            (Request::List(_), Reply::Done(_)) => {}
+            (Request::List(_), Reply::Entries(_)) => {
+                assert!(matches!(sockets.worker.hears(), (8, Reply::Done(_), _)));
+            }
             (_, reply) => panic!("{reply:?}"),
         }
         finished(gate);

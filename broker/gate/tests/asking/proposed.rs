@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// All may be asked for, nothing is granted.
-pub fn asks() -> Authority {
+pub(crate) fn asks() -> Authority {
     authority(Vec::new(), vec![grant("", &Verb::ALL)], Vec::new())
 }
 
@@ -65,7 +65,7 @@ fn proposed(
     (gate, event)
 }
 
-pub fn bound(
+pub(crate) fn bound(
     directory: &Path,
     authority: &Authority,
     request: &Request,
@@ -349,4 +349,28 @@ fn what_is_no_operation_is_bound_to_nothing() {
             (_, other) => panic!("{other:?}"),
         }
     }
+}
+
+/// It has the filter of a gate that may change nothing, whatever may be asked for.
+#[test]
+fn the_kernel_lets_a_proposing_gate_change_nothing() {
+    let directory = directory();
+    let filter = |authority: &Authority, duty| {
+        let gate = Gate::start(directory.path(), authority, duty, None);
+        let digest = gate.cage.seccomp_digest;
+        gate.end();
+        digest
+    };
+    let looks = authority(vec![grant("", &[Verb::Stat])], Vec::new(), Vec::new());
+    let proposing = filter(&asks(), Duty::Propose);
+    assert_eq!(proposing, filter(&looks, Duty::Propose));
+    let sockets = crate::stage::sockets();
+    let served = Some(&sockets.served);
+    let executing = Gate::start(directory.path(), &asks(), Duty::Execute, served);
+    assert_ne!(executing.cage.seccomp_digest, proposing);
+    executing.end();
+    // A session that may only ask has it too: its own gate does nothing of it.
+    let session = Gate::start(directory.path(), &asks(), Duty::Serve, served);
+    assert_eq!(session.cage.seccomp_digest, proposing);
+    session.end();
 }
