@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// How long anything may take before the test is lost.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub fn limits() -> Limits {
+pub(crate) fn limits() -> Limits {
     let bytes = |n: usize| u32::try_from(n).unwrap();
     Limits {
         frame_bytes: bytes(FRAME_BYTES_MAX),
@@ -39,13 +39,13 @@ pub fn limits() -> Limits {
 }
 
 /// What may be done below a prefix.
-pub fn grant(prefix: &str, verbs: &[Verb]) -> Grant {
+pub(crate) fn grant(prefix: &str, verbs: &[Verb]) -> Grant {
     let prefix = RelPath::parse(prefix.as_bytes()).unwrap();
     Grant::whole(RootIndex(0), prefix, VerbSet::of(verbs))
 }
 
 /// An authority over one directory.
-pub fn authority(grants: Vec<Grant>, asks: Vec<Grant>, denials: Vec<Denial>) -> Authority {
+pub(crate) fn authority(grants: Vec<Grant>, asks: Vec<Grant>, denials: Vec<Denial>) -> Authority {
     Authority::seal(Parts {
         request: Text::default(),
         owner: Text::new("owner").unwrap(),
@@ -79,20 +79,23 @@ pub fn authority(grants: Vec<Grant>, asks: Vec<Grant>, denials: Vec<Denial>) -> 
     .unwrap()
 }
 
+/// A word of a gate: its number, its content and what came with it.
+pub(crate) type Said = (RequestId, Event, Vec<u8>, Vec<OwnedFd>);
+
 /// A gate, and its ledger as the warden has it.
-pub struct Gate {
+pub(crate) struct Gate {
     process: Child,
     ledger: Endpoint<LedgerSide>,
-    pub cage: CageReport,
+    pub(crate) cage: CageReport,
 }
 
 /// The worker's end of a session, and the gate's.
-pub struct Sockets {
-    pub worker: Worker,
-    pub served: OwnedFd,
+pub(crate) struct Sockets {
+    pub(crate) worker: Worker,
+    pub(crate) served: OwnedFd,
 }
 
-pub fn sockets() -> Sockets {
+pub(crate) fn sockets() -> Sockets {
     let (worker, served) = portcullis_transport::pair().unwrap();
     patient(&worker);
     Sockets {
@@ -106,7 +109,7 @@ fn patient(socket: impl AsFd) {
 }
 
 impl Gate {
-    pub fn start(
+    pub(crate) fn start(
         directory: &Path,
         authority: &Authority,
         duty: Duty,
@@ -150,34 +153,57 @@ impl Gate {
     }
 
     /// What the gate says next but for refusals it tells of, with its content and the descriptors.
-    pub fn says(&self) -> (RequestId, Event, Vec<u8>, Vec<OwnedFd>) {
-        let mut buffer = Buffer::new();
+    pub(crate) fn says(&self) -> Said {
         loop {
-            let packet = self.ledger.receive(&mut buffer).unwrap();
-            let (frame, descriptors) = packet.decode().unwrap();
-            match frame.message {
-                Event::Refused(_) => {}
-                message => return (frame.id, message, frame.content.to_vec(), descriptors),
+            match self.hear() {
+                (_, Event::Refused(_), ..) => {}
+                said => return said,
             }
         }
     }
 
-    pub fn tell(&self, id: RequestId, command: &Command) {
+    fn hear(&self) -> Said {
+        let mut buffer = Buffer::new();
+        let packet = self.ledger.receive(&mut buffer).unwrap();
+        let (frame, descriptors) = packet.decode().unwrap();
+        let content = frame.content.to_vec();
+        (frame.id, frame.message, content, descriptors)
+    }
+
+    /// What the gate says next, unless its worker hears something first.
+    pub(crate) fn says_or(&self, worker: &Worker) -> Option<Said> {
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            if !is_silent(&self.ledger) {
+                match self.hear() {
+                    (_, Event::Refused(_), ..) => continue,
+                    said => return Some(said),
+                }
+            }
+            if !worker.has_heard_nothing() {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        panic!("neither the warden nor the worker hears anything");
+    }
+
+    pub(crate) fn tell(&self, id: RequestId, command: &Command) {
         self.tell_with(id, command, b"");
     }
 
-    pub fn tell_with(&self, id: RequestId, command: &Command, content: &[u8]) {
+    pub(crate) fn tell_with(&self, id: RequestId, command: &Command, content: &[u8]) {
         self.ledger
             .send(&mut Vec::new(), id, command, content)
             .unwrap();
     }
 
-    pub fn ask(&self, asked: Asked, content: &[u8]) {
+    pub(crate) fn ask(&self, asked: Asked, content: &[u8]) {
         self.tell_with(RequestId::NONE, &Command::Asked(asked), content);
     }
 
     /// Closes the ledger and waits for the end.
-    pub fn end(self) -> ExitStatus {
+    pub(crate) fn end(self) -> ExitStatus {
         let Self {
             mut process,
             ledger,
@@ -188,11 +214,11 @@ impl Gate {
     }
 
     /// Waits for a gate that ends by itself.
-    pub fn ends(mut self) -> ExitStatus {
+    pub(crate) fn ends(mut self) -> ExitStatus {
         ended(&mut self.process)
     }
 
-    pub fn is_alive(&mut self) -> bool {
+    pub(crate) fn is_alive(&mut self) -> bool {
         self.process.try_wait().unwrap().is_none()
     }
 }
@@ -212,10 +238,10 @@ fn ended(process: &mut Child) -> ExitStatus {
 }
 
 /// The worker's side of a session.
-pub struct Worker(Endpoint<WorkerSide>);
+pub(crate) struct Worker(Endpoint<WorkerSide>);
 
 impl Worker {
-    pub fn greets(&self) {
+    pub(crate) fn greets(&self) {
         let hello = Hello {
             version: VERSION,
             limits: limits(),
@@ -226,13 +252,13 @@ impl Worker {
         assert!(matches!(self.hears(), (1, Reply::Welcome(_), _)));
     }
 
-    pub fn asks(&self, id: u32, request: &Request, content: &[u8]) {
+    pub(crate) fn asks(&self, id: u32, request: &Request, content: &[u8]) {
         self.0
             .send(&mut Vec::new(), RequestId(id), request, content)
             .unwrap();
     }
 
-    pub fn hears(&self) -> (u32, Reply, Vec<u8>) {
+    pub(crate) fn hears(&self) -> (u32, Reply, Vec<u8>) {
         let mut buffer = Buffer::new();
         let packet = self.0.receive(&mut buffer).unwrap();
         let (frame, _none) = packet.decode().unwrap();
@@ -240,14 +266,18 @@ impl Worker {
     }
 
     /// Whether nothing came so far.
-    pub fn has_heard_nothing(&self) -> bool {
-        let mut room = [0_u8; 1];
-        let flags = rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT;
-        rustix::net::recv(&self.0, &mut room[..], flags).is_err()
+    pub(crate) fn has_heard_nothing(&self) -> bool {
+        is_silent(&self.0)
     }
 }
 
-pub fn selector(path: &str) -> Selector {
+fn is_silent(socket: impl AsFd) -> bool {
+    let mut room = [0_u8; 1];
+    let flags = rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT;
+    rustix::net::recv(socket, &mut room[..], flags).is_err()
+}
+
+pub(crate) fn selector(path: &str) -> Selector {
     Selector {
         root: None,
         path: Bytes::new(path).unwrap(),
@@ -255,7 +285,7 @@ pub fn selector(path: &str) -> Selector {
 }
 
 /// A request in the form it is asked for.
-pub fn asked(id: u32, request: &Request, content: &[u8]) -> Asked {
+pub(crate) fn asked(id: u32, request: &Request, content: &[u8]) -> Asked {
     Asked {
         id,
         code: request.code(),
