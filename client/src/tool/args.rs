@@ -1,6 +1,7 @@
 //! The command line, parsed into the requests' own types.
 
 mod change;
+mod eol;
 mod pairs;
 mod values;
 

@@ -1,5 +1,6 @@
 //! Whole commands against a gate that follows a script: what they ask, say and exit with.
 
+mod eol;
 mod labels;
 
 use super::args::Cli;
