@@ -30,6 +30,8 @@ mod session;
 mod streams;
 mod suggest;
 mod told;
+#[cfg(fuzzing)]
+pub mod uncaged;
 mod uploads;
 
 pub use main_loop::main;
