@@ -1,9 +1,11 @@
 //! A change set as a worker builds it: with its bytes, wherever they will travel.
 
+mod eol;
 mod pack;
 mod pipe;
 mod send;
 
+pub use eol::{Eol, NoText};
 pub use send::{Made, Plan};
 
 use crate::error::Error;

@@ -1,6 +1,7 @@
 //! What several fuzz targets share.
 
 pub mod authorities;
+pub mod commit;
 pub mod edits;
 pub mod frames;
 pub mod patches;

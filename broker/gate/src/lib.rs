@@ -41,6 +41,8 @@ mod suggest;
 #[cfg(test)]
 mod testing;
 mod told;
+#[cfg(fuzzing)]
+pub mod uncaged;
 mod uploads;
 
 pub use main_loop::main;

@@ -39,6 +39,26 @@ pub(crate) fn serve(
     counters: &Arc<Counters>,
     buffer: &mut Buffer,
 ) -> SessionEnd {
+    converse(session, endpoint, counters, buffer)
+}
+
+/// The same without a cage, which would hold a fuzzer as well. There is none in any other build.
+#[cfg(fuzzing)]
+pub(crate) fn serve_uncaged(
+    session: Session,
+    endpoint: Endpoint<SessionSide>,
+    counters: &Arc<Counters>,
+    buffer: &mut Buffer,
+) -> SessionEnd {
+    converse(session, endpoint, counters, buffer)
+}
+
+fn converse(
+    session: Session,
+    endpoint: Endpoint<SessionSide>,
+    counters: &Arc<Counters>,
+    buffer: &mut Buffer,
+) -> SessionEnd {
     let running = Running::default();
     let session = Arc::new(session);
     let endpoint = Arc::new(endpoint);

@@ -2,6 +2,7 @@
 
 mod change;
 mod delegate;
+mod eol;
 mod pairs;
 mod values;
 

@@ -11,7 +11,7 @@ use super::patience::patiently;
 use super::place::Place;
 use super::report::{Form, Outcome, Report};
 use super::touched;
-use crate::change::{self, Changes, Content, Item, Made, Plan, TextEdit};
+use crate::change::{self, Changes, Content, Eol, Item, Made, Plan, TextEdit};
 use crate::error::Error;
 use crate::json;
 use crate::label;
@@ -51,7 +51,11 @@ impl Job<'_> {
     fn write(mut self, args: &WriteArgs) -> Outcome {
         let deed = args.dry_run.deed();
         let ended = self.place.selector(&args.path).and_then(|selector| {
-            let (content, upload) = self.content(&args.from, &selector)?;
+            let (content, upload) = match args.eol {
+                None => self.content(&args.from, &selector)?,
+                // Looked at whole: what is no text is refused before anything is sent.
+                Some(ends) => (self.converted(&args.from, ends.eol())?, None),
+            };
             let write = change::Write {
                 selector,
                 content,
@@ -94,7 +98,10 @@ impl Job<'_> {
                 PatchFormat::Blocks => patch::parse(&text, Format::Blocks, root),
                 PatchFormat::Edits => patch::parse(&text, Format::Edits, root),
             };
-            let changes = changes?.with_tiers(|own| args.tiers.over(own));
+            let mut changes = changes?.with_tiers(|own| args.tiers.over(own));
+            if let Some(eol) = args.eol.eol() {
+                changes = changes.with_line_ends(eol)?;
+            }
             let ended = self.run(&changes, args.dry_run.deed())?;
             let fresh = Vec::new();
             Ok((ended, Telling { changes, fresh }))
@@ -212,6 +219,14 @@ impl Job<'_> {
         let mut all = first.as_slice().chain(source);
         let (upload, _) = self.session.upload(selector, &mut all)?;
         Ok((Content::Upload(upload), Some(upload)))
+    }
+
+    /// The content of a file to be written, with these line ends.
+    fn converted(&self, from: &OsStr, eol: Eol) -> Result<Content, Error> {
+        let text = self.ahead.whole(from)?;
+        eol.convert(&text)
+            .map(Content::Bytes)
+            .map_err(Error::invalid)
     }
 
     /// Drops an upload that was not used up. An error here has ended the connection.

@@ -107,11 +107,13 @@ Examples:
   portcullis-tool write a.rs --expect STAMP < new   only if it is still the version you read
   portcullis-tool write -p docs/api/index.md < x    make missing directories
   portcullis-tool write run.sh --mode 755 < x       executable
+  portcullis-tool write x.bat --eol crlf < x.txt    every line ends in CR LF, whatever x.txt has
   portcullis-tool write -n a.rs < new.rs            show the difference, change nothing
 
 A file is replaced when this session read all of it, or wrote it, and it has that content still;
 else nothing is changed, and the exit code is 75. --force (or --overwrite) replaces it unseen. A
-replaced file keeps its mode, owner and attributes. STAMP is what `stat` and `read --stamp` show.";
+replaced file keeps its mode, owner and attributes. Every byte is written as it comes unless --eol is
+given, which is for text: content with zero bytes is refused with it. STAMP is what `stat` and `read --stamp` show.";
 
 pub(super) const EDIT: &str = "\
 Examples:
@@ -141,6 +143,7 @@ pub(super) const PATCH: &str = "\
 Examples:
   portcullis-tool patch < fix.diff                  a unified diff, as of `git diff` or `diff -u`
   portcullis-tool patch -n fix.diff                 show what it would do
+  portcullis-tool patch --eol crlf < fix.diff       new files get CR LF at every line
   portcullis-tool patch <<'EOF'                     or like this
   *** Begin Patch
   *** Update File: src/a.rs
@@ -158,7 +161,8 @@ Examples:
 
 All changes are made or none. Line numbers only say where to look first. A new file never replaces
 one, a move neither. Texts match as those of `edit` do, but for diffs of `git`, which match byte for
-byte; --match and --allow say otherwise for the whole patch. Names are below the root, or as for every
+byte; --match and --allow say otherwise for the whole patch. Lines put into a file take its line ends; --eol
+is for the files that a patch gives whole. Names are below the root, or as for every
 other command.";
 
 pub(super) const MKDIR: &str = "\

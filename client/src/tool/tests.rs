@@ -1,6 +1,7 @@
 //! Whole commands against a gate that follows a script: what they ask, say and exit with.
 
 mod authority;
+mod eol;
 mod labels;
 
 use super::args::Cli;

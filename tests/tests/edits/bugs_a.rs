@@ -4,7 +4,7 @@
 //! | row | report | test |
 //! |---|---|---|
 //! | 1 | mixed line ends after edits of a CRLF file | `row_01_*` |
-//! | 2 | a new file with the line ends somebody wants | `row_02_*`: bytes are taken as they are given; lines put into a file take that file's ends |
+//! | 2 | a new file with the line ends somebody wants | `row_02_*`: bytes are taken as they are given, or with the ends that `--eol` names; lines put into a file take that file's ends |
 //! | 3 | mixed line ends break the application's undo | `row_03_*`: the difference, turned round, restores every byte |
 //! | 4 | an edit gives mixed line ends | `row_04_*` |
 //! | 5 | CRLF text is not found, or converted | `row_05_*` |
@@ -21,7 +21,7 @@
 //!
 //! The table has no rows 7, 10 and 16.
 
-use crate::desk::{Desk, at, edits, one, out, patched, replace, v4a};
+use crate::desk::{Desk, at, edits, not_done, one, out, patched, replace, v4a};
 use portcullis_client::change::{self, Count, TextEdit};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::Tier;
@@ -86,6 +86,35 @@ fn row_02_a_new_file_is_the_bytes_that_were_given_and_new_lines_take_the_ends_of
     // A file that is written whole is not the file it was: its bytes are those that were given.
     desk.done(&one(change::write(at("old.bat"), "rem\n")));
     desk.is("old.bat", "rem\n");
+}
+
+#[test]
+fn row_02_a_new_file_gets_the_line_ends_that_are_asked_for_and_keeps_them_when_it_is_edited() {
+    let mut desk = Desk::new(&[("old.sh", b":\n")]);
+    out(&desk.tool("\"$T\" write x.bat --eol crlf", b"@echo off\nrem\r\nend"));
+    desk.is("x.bat", "@echo off\r\nrem\r\nend");
+    out(&desk.tool("\"$T\" write x.sh --eol lf", b"#!/bin/sh\r\n:\n"));
+    desk.is("x.sh", "#!/bin/sh\n:\n");
+    // Larger than one request, and asked for by a patch.
+    let many = "a line of many\n".repeat(20_000);
+    out(&desk.tool("\"$T\" write many.bat --eol crlf", many.as_bytes()));
+    desk.is("many.bat", many.replace('\n', "\r\n"));
+    let patch = b"*** Begin Patch\n*** Add File: y.bat\n+one\n+two\n*** Update File: old.sh\n@@\n-:\n+true\n*** End Patch\n";
+    out(&desk.tool("\"$T\" patch --eol crlf", patch));
+    desk.is("y.bat", "one\r\ntwo\r\n");
+    desk.is("old.sh", "true\n");
+    // Nobody has to say it again.
+    desk.done(&v4a("*** Update File: y.bat\n@@\n one\n+more"));
+    out(&desk.tool("\"$T\" edit x.bat --old rem --new 'rem 1\nrem 2'", b""));
+    desk.is("y.bat", "one\r\nmore\r\ntwo\r\n");
+    let before = desk.census();
+    let (code, said) = not_done(&desk.tool("\"$T\" write z.bin --eol crlf", b"MZ\n\0"));
+    assert_eq!(code, 1, "{said}");
+    assert!(
+        said.contains("zero byte at offset 3") && said.contains("--eol"),
+        "{said}"
+    );
+    assert_eq!(desk.census(), before);
 }
 
 #[test]

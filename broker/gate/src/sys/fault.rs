@@ -40,6 +40,29 @@ pub fn arm(nth: u32, fault: Fault) {
     PLAN.set(Plan { nth, fault }).unwrap_or_default();
 }
 
+#[cfg(not(fuzzing))]
+fn planned() -> Option<Plan> {
+    PLAN.get().copied()
+}
+
+/// What a fuzzer planned last.
+#[cfg(fuzzing)]
+static AGAIN: std::sync::Mutex<Option<Plan>> = std::sync::Mutex::new(None);
+
+/// The same as [`arm`], or none, for the effects from here on: a fuzzer plans for each.
+#[cfg(fuzzing)]
+pub fn arm_again(plan: Option<(u32, Fault)>) {
+    COUNT.store(0, Ordering::Relaxed);
+    if let Ok(mut again) = AGAIN.lock() {
+        *again = plan.map(|(nth, fault)| Plan { nth, fault });
+    }
+}
+
+#[cfg(fuzzing)]
+fn planned() -> Option<Plan> {
+    *AGAIN.lock().ok()?
+}
+
 /// Counts from here on: an effect begins, or a part of an upload is kept.
 pub(crate) fn enter() {
     WITHIN.store(true, Ordering::Relaxed);
@@ -55,7 +78,7 @@ pub(super) fn point<T>(call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Err
     if !WITHIN.load(Ordering::Relaxed) {
         return call();
     }
-    let Some(plan) = PLAN.get() else {
+    let Some(plan) = planned() else {
         return call();
     };
     let n = COUNT.fetch_add(1, Ordering::Relaxed) + 1;

@@ -1,5 +1,6 @@
 //! Arguments of what changes files.
 
+use super::eol::{Ends, PatchEnds};
 use super::pairs::Pairs;
 use super::values::{digest, mode, stamp};
 use clap::{Args, ValueEnum};
@@ -84,6 +85,9 @@ pub(in super::super) struct WriteArgs {
     /// Permission bits, octal.
     #[arg(long, value_name = "MODE", value_parser = mode)]
     pub(in super::super) mode: Option<u16>,
+    /// Give every line this end; without it the bytes are written as they come. Text only.
+    #[arg(long, value_enum, value_name = "ENDS")]
+    pub(in super::super) eol: Option<Ends>,
     #[command(flatten)]
     pub(in super::super) dry_run: DryRunArgs,
 }
@@ -215,6 +219,9 @@ pub(in super::super) struct PatchArgs {
     /// How it is written.
     #[arg(long, value_enum, default_value_t = PatchFormat::Auto)]
     pub(in super::super) format: PatchFormat,
+    /// Line ends of the files it gives whole, new ones above all; text only.
+    #[arg(long, value_enum, value_name = "ENDS", default_value_t = PatchEnds::Keep)]
+    pub(in super::super) eol: PatchEnds,
     #[command(flatten)]
     pub(in super::super) tiers: TiersArgs,
     #[command(flatten)]
