@@ -158,7 +158,7 @@ impl Session {
 
     /// Lets other processes have their turns on this socket while something else is done; here it
     /// stays open. When its turn does not come again, the session is not used any more here.
-    pub(crate) fn resting<T>(&mut self, meanwhile: impl FnOnce() -> T) -> T {
+    pub fn resting<T>(&mut self, meanwhile: impl FnOnce() -> T) -> T {
         match std::mem::replace(&mut self.wire.holding, Holding::Sole) {
             Holding::Sole => meanwhile(),
             Holding::Shared { _lock: lock } => {

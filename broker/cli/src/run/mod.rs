@@ -1,10 +1,12 @@
 //! `portcullis run`: one command, one session, one summary.
 
+mod asked;
 mod boundaries;
 mod record;
 mod signals;
 mod summary;
 
+use self::asked::Asked;
 use crate::args::{Ending, RunArguments};
 use crate::broker::Broker;
 use crate::reach::{Ground, Hiding, ReachError, require_roots};
@@ -122,6 +124,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
     } = wait(running)?;
     troubles.extend(more);
     hurry(&broker, &mut troubles);
+    let asked = Asked::of(&mut broker.control);
     let over = end(&mut broker, &minted, &kept, &mut troubles);
     let record = Record::of(&mut broker, minted.run);
     Ok(Summary {
@@ -132,6 +135,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
         runtime: arguments.runtime,
         minted,
         report,
+        asked,
         over,
         record,
         troubles,

@@ -1,9 +1,11 @@
 //! What the records say of a run that has just ended.
 
+use super::asked::approval_line;
 use crate::broker::Broker;
 use crate::changes::Changes;
 use crate::words::counted;
-use portcullis_client::Error;
+use portcullis_client::{Error, json as documents};
+use portcullis_protocol::approval::Approval;
 use portcullis_protocol::control::RunId;
 use serde_json::{Value, json};
 
@@ -22,6 +24,8 @@ pub(super) struct Record {
 #[derive(Debug)]
 struct Told {
     changes: Changes,
+    /// Receipts of what took an approval, by number.
+    approved: Vec<(u64, Approval)>,
     /// Begun, and not settled yet.
     open: u64,
 }
@@ -78,6 +82,9 @@ impl Record {
             0 => {}
             more => lines.push(format!("  and {more} more")),
         }
+        for (receipt, approval) in &told.approved {
+            lines.push(approval_line(*receipt, approval));
+        }
         if told.changes.failed > 0 {
             let failed = counted(told.changes.failed, "change");
             lines.push(format!(
@@ -133,6 +140,7 @@ impl Record {
                 if let Value::Object(fields) = &mut document {
                     fields.insert("run".to_owned(), json!(self.run.0));
                     fields.insert("open".to_owned(), json!(told.open));
+                    fields.insert("approved".to_owned(), approved_json(&told.approved));
                     fields.insert("records".to_owned(), json!(self.place.trim_start()));
                 }
                 document
@@ -140,6 +148,11 @@ impl Record {
             Err(error) => json!({"run": self.run.0, "error": error.to_string()}),
         }
     }
+}
+
+fn approved_json(approved: &[(u64, Approval)]) -> Value {
+    let one = |(receipt, approval): &(u64, Approval)| json!({ "receipt": receipt, "approval": documents::approval(approval) });
+    approved.iter().map(one).collect()
 }
 
 fn uncertain_lines(changes: &Changes) -> Vec<String> {
@@ -155,6 +168,7 @@ fn uncertain_lines(changes: &Changes) -> Vec<String> {
 
 fn told(broker: &mut Broker, run: RunId) -> Result<Told, Error> {
     let mut changes = Changes::default();
+    let mut approved = Vec::new();
     let mut after = 0;
     loop {
         let page = broker.control.log(run, after)?;
@@ -162,13 +176,21 @@ fn told(broker: &mut Broker, run: RunId) -> Result<Told, Error> {
             break;
         };
         after = last.id.number;
-        page.iter().for_each(|receipt| changes.add(receipt));
+        for receipt in &page {
+            changes.add(receipt);
+            approved.extend(
+                receipt
+                    .approval
+                    .map(|approval| (receipt.id.number, approval)),
+            );
+        }
     }
     let next = Some(RunId(run.0.saturating_add(1)));
     let records = broker.control.runs(next)?;
     let open = records.iter().find(|record| record.run == run);
     Ok(Told {
         changes,
+        approved,
         open: open.map_or(0, |record| record.open),
     })
 }

@@ -1,5 +1,6 @@
 //! What a run says at its end: what was done, what was changed, what was refused and by which rule.
 
+use super::asked::Asked;
 use super::boundaries;
 use super::record::Record;
 use crate::args::Ending;
@@ -30,6 +31,7 @@ pub(super) struct Summary {
     pub(super) runtime: Vec<PathBuf>,
     pub(super) minted: Minted,
     pub(super) report: Report,
+    pub(super) asked: Asked,
     pub(super) over: Option<Over>,
     pub(super) record: Record,
     pub(super) troubles: Vec<String>,
@@ -111,6 +113,7 @@ impl Summary {
             ),
         }];
         lines.extend(self.record.lines());
+        lines.extend(self.asked.lines());
         for refused in self.refusals() {
             lines.push(refusal_line(&refused));
         }
@@ -192,6 +195,7 @@ impl Summary {
             "ended": self.over.as_ref().map(|over| cause_name(over.cause)),
             "note": self.over.as_ref().and_then(|o| o.note.as_ref()).map(ToString::to_string),
             "did": self.tally().map(|tally| tally_json(&tally)),
+            "proposals": self.asked.json(),
             "refusals": refusals,
             "refusals_left_out": self.refusals_left_out(),
             "roots": self.roots.iter().map(root_json).collect::<Vec<_>>(),
@@ -249,7 +253,11 @@ fn refusal_line(refused: &Refused<'_>) -> String {
     let note = refused.note;
     let text = Refusal::new(note.code).to_string();
     let said = text.strip_prefix("nothing was changed: ").unwrap_or(&text);
-    let said = said.split("; ").next().unwrap_or(said);
+    let said = match (note.code, &note.rule) {
+        // Every denial has a rule; what has none was refused by whoever decided about it.
+        (Code::Denied, None) => "whoever decided about it refused it",
+        (_, _) => said.split("; ").next().unwrap_or(said),
+    };
     let mut line = String::new();
     if let Some(verb) = note.verb {
         line.push_str(&format!("{verb} "));
