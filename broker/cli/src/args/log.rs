@@ -198,6 +198,7 @@ fn digest(text: &str) -> Result<Digest, String> {
     };
     let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(digits).collect();
     bytes
+        .filter(|_| text.len() == 64)
         .and_then(|bytes| <[u8; 32]>::try_from(bytes).ok())
         .map(Digest)
         .ok_or_else(|| "no head: 64 hexadecimal digits".to_owned())
