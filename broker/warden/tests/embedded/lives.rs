@@ -259,6 +259,23 @@ pub(crate) fn depth_and_number_of_sessions_within_one_another_are_limited() {
     delegated(parent);
 }
 
+pub(crate) fn a_gate_is_told_of_the_sessions_around_its_own() {
+    let warden = start();
+    let mut runtime = Runtime::greeted(&warden);
+    let outer = Session::new(&mut runtime, "puppet");
+    let inner = within(&mut runtime, &outer);
+    let mut order = runtime.order("lineage", VerbSet::ALL);
+    order.within = Some(inner.id);
+    let refused = runtime.mint_as(order).unwrap_err();
+    assert_eq!(
+        refused.note.unwrap().as_str(),
+        format!(
+            "{} puppet [\"w\"], {} puppet [\"w\"]",
+            inner.id.0, outer.id.0
+        )
+    );
+}
+
 pub(crate) fn budgets_bound_effects_and_are_shared_with_delegated_sessions() {
     let root = TempDir::new("budgets");
     let warden = start();
