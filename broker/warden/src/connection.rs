@@ -208,20 +208,17 @@ impl Connection {
         let answer = match message {
             Order::Hello(_) => return Err(Closed),
             Order::Seal(order) => self.seal(order, descriptors),
-            Order::Mint(order) => match self.mint(id, &order, &descriptors) {
-                // Answered when the gate is caged.
-                Ok(()) => return Ok(()),
-                Err(refusal) => Err(refusal),
-            },
-            Order::End(order) => match self.end(id, order.session) {
-                // Answered when its gate, and all within it, is reaped.
-                Ok(()) => return Ok(()),
-                Err(refusal) => Err(refusal),
-            },
-            Order::Unseal(order) => match self.roots.remove(&order.root) {
-                Some(_) => Ok(Answer::Ended(Ended {})),
-                None => Err(Refusal::new(Code::UnknownRoot)),
-            },
+            // Answered when the gate is caged.
+            Order::Mint(order) => {
+                let begun = self.mint(id, &order, &descriptors);
+                return self.later(id, begun).await;
+            }
+            // Answered when its gate, and all within it, is reaped.
+            Order::End(order) => {
+                let begun = self.end(id, order.session);
+                return self.later(id, begun).await;
+            }
+            Order::Unseal(order) => self.unseal(order.root),
             Order::Status(_) => Ok(self.status()),
             Order::Runs(order) => return self.look(id, Question::Runs(order)).await,
             Order::Log(order) => return self.look(id, Question::Log(order)).await,
@@ -229,28 +226,45 @@ impl Connection {
             Order::Verify(_) => return self.look(id, Question::Verify).await,
             Order::Refusals(order) => return self.look(id, Question::Refusals(order)).await,
             Order::Sessions(order) => return self.look(id, Question::Sessions(order)).await,
-            Order::Drain(_) => {
-                self.shared.drain();
-                let connections = self.shared.connections();
-                Ok(Answer::Draining(Draining { connections }))
-            }
+            Order::Drain(_) => Ok(self.drain()),
             Order::Proposals(order) => self.proposals(order),
             Order::Proposal(order) => return self.proposal(id, order).await,
             Order::Decide(order) => return self.decide(id, order).await,
             Order::OpenDecider(_) => return self.open_decider(id).await,
             Order::SealTask(order) => self.seal_task(&order),
             // Both are answered when the gate is caged.
-            Order::Restore(order) => match self.restore(id, &order) {
-                Ok(()) => return Ok(()),
-                Err(refusal) => Err(refusal),
-            },
-            Order::Continue(order) => match self.go_on(id, &order) {
-                Ok(()) => return Ok(()),
-                Err(refusal) => Err(refusal),
-            },
+            Order::Restore(order) => {
+                let begun = self.restore(id, &order);
+                return self.later(id, begun).await;
+            }
+            Order::Continue(order) => {
+                let begun = self.go_on(id, &order);
+                return self.later(id, begun).await;
+            }
         };
         self.answer(id, answer.unwrap_or_else(Answer::Refused))
             .await
+    }
+
+    /// What was begun is answered later; what was not, now.
+    async fn later(&self, id: RequestId, begun: Result<(), Refusal>) -> Result<(), Closed> {
+        match begun {
+            Ok(()) => Ok(()),
+            Err(refusal) => self.refuse(id, refusal).await,
+        }
+    }
+
+    fn unseal(&mut self, root: RootId) -> Result<Answer, Refusal> {
+        match self.roots.remove(&root) {
+            Some(_) => Ok(Answer::Ended(Ended {})),
+            None => Err(Refusal::new(Code::UnknownRoot)),
+        }
+    }
+
+    fn drain(&self) -> Answer {
+        self.shared.drain();
+        let connections = self.shared.connections();
+        Answer::Draining(Draining { connections })
     }
 
     /// An order that is not understood is refused when it can be told which it was.

@@ -27,8 +27,8 @@ use std::future::pending;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// What a session that may change something was granted, and what is
-/// needed to settle an effect of it after its gate is gone.
+/// What a session that may change something was granted, and what is needed to settle an effect
+/// of it after its gate is gone.
 pub(crate) struct Writer {
     grants: Box<[Grant]>,
     expires_ms: Option<u64>,
@@ -38,51 +38,42 @@ pub(crate) struct Writer {
     pub(crate) run_as: Option<RunAs>,
 }
 
+/// What a session has beside its authority.
+#[derive(Clone, Copy)]
+pub(crate) struct Means<'a> {
+    pub(crate) kept: &'a Arc<Kept>,
+    pub(crate) roots: &'a [Arc<SealedRoot>],
+    pub(crate) run_as: Option<RunAs>,
+    pub(crate) purse: &'a Arc<Purse>,
+}
+
 impl Writer {
     /// None for a session that may only look.
-    pub(crate) fn of(
-        authority: &Authority,
-        kept: &Arc<Kept>,
-        roots: &[Arc<SealedRoot>],
-        run_as: Option<RunAs>,
-        purse: &Arc<Purse>,
-    ) -> Option<Self> {
-        let grants = authority.parts().grants.iter();
-        Self::with(grants, authority, kept, roots, run_as, purse)
+    pub(crate) fn of(authority: &Authority, means: Means<'_>) -> Option<Self> {
+        Self::with(authority.parts().grants.iter(), authority, means)
     }
 
     /// Of a gate that does what was approved: what is to be asked for counts as granted. None for
     /// a session that may only look, and ask to look.
-    pub(crate) fn approved(
-        authority: &Authority,
-        kept: &Arc<Kept>,
-        roots: &[Arc<SealedRoot>],
-        run_as: Option<RunAs>,
-        purse: &Arc<Purse>,
-    ) -> Option<Self> {
+    pub(crate) fn approved(authority: &Authority, means: Means<'_>) -> Option<Self> {
         let parts = authority.parts();
-        let grants = parts.grants.iter().chain(&parts.asks);
-        Self::with(grants, authority, kept, roots, run_as, purse)
+        Self::with(parts.grants.iter().chain(&parts.asks), authority, means)
     }
 
     fn with<'g>(
         grants: impl Iterator<Item = &'g Grant>,
         authority: &Authority,
-        kept: &Arc<Kept>,
-        roots: &[Arc<SealedRoot>],
-        run_as: Option<RunAs>,
-        purse: &Arc<Purse>,
+        means: Means<'_>,
     ) -> Option<Self> {
-        let parts = authority.parts();
         let writes = |grant: &&Grant| !grant.verbs.meet(VerbSet::WRITING).is_empty();
         let grants: Box<[Grant]> = grants.filter(writes).cloned().collect();
         (!grants.is_empty()).then(|| Self {
             grants,
-            purse: Arc::clone(purse),
-            expires_ms: parts.expires_ms,
-            kept: Arc::clone(kept),
-            roots: roots.to_vec(),
-            run_as,
+            expires_ms: authority.parts().expires_ms,
+            purse: Arc::clone(means.purse),
+            kept: Arc::clone(means.kept),
+            roots: means.roots.to_vec(),
+            run_as: means.run_as,
         })
     }
 }

@@ -9,7 +9,7 @@ pub(crate) use asking::{Answering, Asking, Given};
 
 use crate::budget::Purse;
 use crate::connection::Report;
-use crate::effect::{Effects, Lied, Next, Writer};
+use crate::effect::{Effects, Lied, Means, Next, Writer};
 use crate::kept::Kept;
 use crate::proposals::{Asks, Became, Reviewing};
 use crate::root::SealedRoot;
@@ -20,7 +20,7 @@ use crate::state::SessionRow;
 use asking::Asked;
 use portcullis_protocol::authority::Authority;
 use portcullis_protocol::bounded::Few;
-use portcullis_protocol::control::RunId;
+use portcullis_protocol::control::{Over, RunId};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{Ancestor, Command, Event, Finished, RunAs};
 use portcullis_protocol::limits::{LINEAGE_MAX, SEND_DEADLINE_MS};
@@ -59,6 +59,17 @@ pub(crate) struct Session {
     pub(crate) slot: OwnedSemaphorePermit,
 }
 
+impl Session {
+    fn means(&self) -> Means<'_> {
+        Means {
+            kept: &self.kept,
+            roots: &self.roots,
+            run_as: self.run_as,
+            purse: &self.purse,
+        }
+    }
+}
+
 /// Lives one session's life, and reports it: `Ready`, then what it asks for, then `Ending` and
 /// `Over`; or `Failed` alone. `stop` resolves when its connection wants it ended, or is gone.
 pub(crate) async fn live(
@@ -77,6 +88,29 @@ pub(crate) async fn live(
             Err(Refusal::new(Code::UnknownSession).noting(note))
         }
     };
+    let last = match started {
+        Ok(started) => {
+            let tell = Tell {
+                id,
+                reports: &reports,
+            };
+            let (over, slot) = run(&shared, session, started, stop, tell).await;
+            Report::Over { over, slot }
+        }
+        Err(refusal) => Report::Failed(refusal),
+    };
+    // Nobody listens when the connection is gone, and nothing is left to undo.
+    drop(reports.send((id, last)));
+}
+
+/// The life of a session whose gate is caged, until that is reaped and its last effect settled.
+async fn run(
+    shared: &Arc<Shared>,
+    session: Session,
+    started: Started,
+    stop: oneshot::Receiver<Infallible>,
+    tell: Tell<'_>,
+) -> (Over, OwnedSemaphorePermit) {
     let Started {
         gate,
         ledger,
@@ -84,28 +118,16 @@ pub(crate) async fn live(
         cage,
         row,
         socket,
-    } = match started {
-        Ok(started) => started,
-        Err(refusal) => {
-            // Nobody listens when the connection is gone, and nothing is left to undo.
-            drop(reports.send((id, Report::Failed(refusal))));
-            return;
-        }
-    };
+    } = started;
     let ready = Report::Ready {
         worker,
         cage,
         gate: gate.pid(),
     };
-    let writer = Writer::of(
-        &session.authority,
-        &session.kept,
-        &session.roots,
-        session.run_as,
-        &session.purse,
-    );
+    let writer = Writer::of(&session.authority, session.means());
     let asker = asker(&session, row, socket);
-    // The gate has them now; a thousand sessions need not keep them here as well.
+    let turns = asker.as_ref().map(|asker| asker.turns.clone());
+    // The gate has its roots now; a thousand sessions need not keep them, and more, here as well.
     let Session {
         slot,
         authority,
@@ -116,29 +138,21 @@ pub(crate) async fn live(
     } = session;
     drop((authority, kept, roots, lineage));
     let mut life = Life {
-        shared: &shared,
+        shared,
         ledger: &ledger,
-        tell: Tell {
-            id,
-            reports: &reports,
-        },
+        tell,
         record: Record::default(),
-        effects: Effects::new(
-            &shared,
-            row,
-            writer.as_ref(),
-            asker.as_ref().map(|asker| asker.turns.clone()),
-        ),
-        asks: Asks::new(&shared, asker),
+        effects: Effects::new(shared, row, writer.as_ref(), turns),
+        asks: Asks::new(shared, asker),
         asked: Asked::default(),
     };
-    let ending = if reports.send((id, ready)).is_ok() {
+    let ending = if life.tell.say(ready).is_ok() {
         life.serve(stop).await
     } else {
         Ending::Revoked
     };
     // What is within it ends with it, and not when its last effect is settled.
-    drop(reports.send((id, Report::Ending)));
+    life.tell.say(Report::Ending).ok();
     let grace = match ending {
         Ending::Finished(_) => GRACE,
         Ending::Revoked | Ending::Died(_) => Duration::ZERO,
@@ -152,9 +166,9 @@ pub(crate) async fn live(
         Ending::Revoked | Ending::Died(_) => None,
     };
     life.note_refusals(1, refused);
-    life.settle(id, row, writer.as_ref()).await;
-    let over = life.record.over(id, ending, status.as_ref());
-    drop(reports.send((id, Report::Over { over, slot })));
+    life.settle(life.tell.id, row, writer.as_ref()).await;
+    let over = life.record.over(life.tell.id, ending, status.as_ref());
+    (over, slot)
 }
 
 /// Why a session ends.
@@ -179,9 +193,19 @@ struct Life<'a> {
 }
 
 /// Where a session's life is told.
+#[derive(Clone, Copy)]
 struct Tell<'a> {
     id: SessionId,
     reports: &'a mpsc::UnboundedSender<(SessionId, Report)>,
+}
+
+/// The connection is gone.
+struct Unheard;
+
+impl Tell<'_> {
+    fn say(&self, report: Report) -> Result<(), Unheard> {
+        self.reports.send((self.id, report)).map_err(|_| Unheard)
+    }
 }
 
 /// Whether the session is wanted to end.
@@ -288,7 +312,7 @@ impl Life<'_> {
         let answering = self.asked.ask(id)?;
         let report = Report::Asks(asking, answering);
         // Nobody listens when the connection is gone; then the answer says so.
-        drop(self.tell.reports.send((self.tell.id, report)));
+        self.tell.say(report).ok();
         Ok(None)
     }
 

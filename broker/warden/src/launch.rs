@@ -33,6 +33,20 @@ pub(crate) struct Launch<'a> {
     pub(crate) lineage: Few<Ancestor, LINEAGE_MAX>,
 }
 
+impl Launch<'_> {
+    fn setup(&self, shared: &Shared) -> Setup {
+        Setup {
+            authority: self.authority.clone(),
+            incarnation: self.incarnation,
+            session: self.session,
+            limits: shared.terms.limits,
+            run_as: self.run_as,
+            duty: self.duty.clone(),
+            lineage: self.lineage.clone(),
+        }
+    }
+}
+
 /// A gate whose cage is whole.
 pub(crate) struct Caged {
     pub(crate) gate: Gate,
@@ -104,15 +118,7 @@ async fn start(
     let mut descriptors: Vec<_> = served.iter().map(AsFd::as_fd).collect();
     descriptors.extend(launch.roots.iter().map(|root| root.directory()));
     descriptors.push(shared.state.gates());
-    let setup = Command::Setup(Setup {
-        authority: launch.authority.clone(),
-        incarnation: launch.incarnation,
-        session: launch.session,
-        limits: shared.terms.limits,
-        run_as: launch.run_as,
-        duty: launch.duty.clone(),
-        lineage: launch.lineage.clone(),
-    });
+    let setup = Command::Setup(launch.setup(shared));
     let deadline = shared.terms.mint_deadline;
     let sent = ledger
         .send(RequestId::NONE, &setup, &descriptors, deadline)

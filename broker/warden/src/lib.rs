@@ -11,13 +11,15 @@
 //! | `config` | what the embedder decides |
 //! | `serving`, `listen`, `peer` | the form that listens: who may connect, and when it ends |
 //! | `connection` | one control peer: its roots, its sessions, its orders |
-//! | `root` | sealing a directory from its descriptor |
+//! | `root` | sealing a directory from its descriptor, and what it is known by for good |
 //! | `mint`, `overlap`, `builtin`, `own` | from an order to an authority |
 //! | `state` | journal and receipts, in SQLite |
 //! | `locks` | who may change which names, in turn |
 //! | `launch`, `spawn` | starting a caged gate, and the thread that starts gates |
 //! | `effect`, `settle` | an effect from its begin to its receipt, and when its gate is gone |
 //! | `gate` | one session's life |
+//! | `budget` | what a session has left of its budgets |
+//! | `lineage` | the sessions around one, as its gate is told of them |
 //! | `lookup` | orders that only read the records |
 //! | `shared`, `socket`, `sys` | what connections share, and how they wait |
 //!

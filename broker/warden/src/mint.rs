@@ -97,6 +97,16 @@ impl MintError {
     }
 }
 
+/// What an authority is made in.
+pub(crate) struct Around<'a> {
+    /// What it must stay within.
+    pub(crate) within: Option<&'a Authority>,
+    /// The broker's own records.
+    pub(crate) own: &'a Own,
+    /// What it is given of what its order wishes for.
+    pub(crate) budgets: Budgets,
+}
+
 /// Makes an authority of an order.
 ///
 /// A root that lies in another root of the order disappears: its grants become grants on a
@@ -105,11 +115,14 @@ impl MintError {
 pub(crate) fn compose(
     order: &control::Mint,
     sealed: &Roots,
-    within: Option<&Authority>,
     objects: &[OwnedFd],
-    own: &Own,
-    budgets: Budgets,
+    around: &Around<'_>,
 ) -> Result<Composed, MintError> {
+    let Around {
+        within,
+        own,
+        budgets,
+    } = *around;
     let ordered = ordered(order, sealed)?;
     let borrowed: Vec<&SealedRoot> = ordered.iter().map(|(_, root)| root.as_ref()).collect();
     let layout = overlap::layout(&borrowed)?;
@@ -123,7 +136,7 @@ pub(crate) fn compose(
     let grants = grants_of(order.grants.as_slice())?;
     let asks = grants_of(order.asks.as_slice())?;
     let exceptions = order.exceptions.as_slice().iter().map(|e| e.as_str());
-    let mut denials = builtin::denials(exceptions, granted(grants.iter().chain(&asks)))?;
+    let mut denials = builtin::denials(exceptions, granted(&grants, &asks))?;
     denials.extend(ordered_denials(order, sealed, objects)?);
     denials.extend(below_denied(&denials, &ordered)?);
     let directories: Vec<_> = ordered.iter().map(|(_, root)| Arc::clone(root)).collect();
@@ -239,9 +252,12 @@ fn grants(
     Ok(grants)
 }
 
-/// The verbs of all grants.
-fn granted<'a>(grants: impl Iterator<Item = &'a Grant> + Clone) -> VerbSet {
-    let any = |verb: &Verb| grants.clone().any(|grant| grant.verbs.has(*verb));
+/// The verbs of all grants and asks.
+fn granted(grants: &[Grant], asks: &[Grant]) -> VerbSet {
+    let any = |verb: &Verb| {
+        let mut all = grants.iter().chain(asks);
+        all.any(|grant| grant.verbs.has(*verb))
+    };
     let verbs: Vec<Verb> = Verb::ALL.into_iter().filter(any).collect();
     VerbSet::of(&verbs)
 }

@@ -4,11 +4,11 @@ use super::{Closed, Connection, Report};
 use crate::budget::{Purse, Taken};
 use crate::gate::{self, Answering, Given};
 use crate::kept::Kept;
-use crate::mint::{self, Composed, MintError};
+use crate::mint::{self, Around, Composed, MintError};
 use crate::proposals::{Reviewing, Role};
 use portcullis_protocol::authority::{Authority, Budgets};
 use portcullis_protocol::bounded::Few;
-use portcullis_protocol::control::{self, Answer, Deciding, Merged, Minted};
+use portcullis_protocol::control::{self, Answer, Deciding, Merged, Minted, RunId};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{CageReport, RunAs};
 use portcullis_protocol::limits::{ROOTS_MAX, SESSIONS_MAX};
@@ -17,7 +17,7 @@ use portcullis_protocol::session::{Delegated, SessionId};
 use std::convert::Infallible;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 pub(super) struct Session {
     pub(super) authority: Arc<Kept>,
@@ -113,15 +113,12 @@ impl Connection {
         let above = order.within.map(|parent| self.above(parent)).transpose()?;
         let taken = Above::take(above.as_ref(), &order.budgets);
         let refused = |error: MintError| error.refusal();
-        let composed = mint::compose(
-            order,
-            &self.roots,
-            above.as_ref().map(|above| &above.authority),
-            objects,
-            &self.shared.own,
-            taken.given(),
-        );
-        let composed = composed.map_err(refused)?;
+        let around = Around {
+            within: above.as_ref().map(|above| &above.authority),
+            own: &self.shared.own,
+            budgets: taken.given(),
+        };
+        let composed = mint::compose(order, &self.roots, objects, &around).map_err(refused)?;
         let run_as = mint::run_as(&composed.roots).map_err(refused)?;
         self.start(New {
             asked: Asked::Order(id),
@@ -147,23 +144,7 @@ impl Connection {
             deciding,
             within,
         } = new;
-        let ready = self.check_depth(within).and_then(|()| {
-            let kept = Arc::new(Kept::of(&composed.authority)?);
-            let slots = Arc::clone(&self.shared.slots);
-            let slot = slots.try_acquire_owned().map_err(|_| {
-                let note = format!("{SESSIONS_MAX} sessions run already");
-                Refusal::new(Code::Exhausted).noting(&note)
-            })?;
-            let Role::Runtime(connection) = self.role else {
-                return Err(Refusal::new(Code::OutOfTurn));
-            };
-            let reviewing = Reviewing {
-                connection,
-                deciding,
-            };
-            Ok((kept, slot, reviewing, self.run(composed.authority.parts())?))
-        });
-        let (kept, slot, reviewing, run) = match ready {
+        let (kept, slot, reviewing, run) = match self.prepare(&composed, within, deciding) {
             Ok(ready) => ready,
             Err(refusal) => return Err((refusal, asked)),
         };
@@ -211,6 +192,30 @@ impl Connection {
             },
         );
         Ok(())
+    }
+
+    /// What a session needs beside what it is made of.
+    fn prepare(
+        &mut self,
+        composed: &Composed,
+        within: Option<Within>,
+        deciding: Deciding,
+    ) -> Result<(Arc<Kept>, OwnedSemaphorePermit, Reviewing, RunId), Refusal> {
+        self.check_depth(within)?;
+        let kept = Arc::new(Kept::of(&composed.authority)?);
+        let slots = Arc::clone(&self.shared.slots);
+        let slot = slots.try_acquire_owned().map_err(|_| {
+            let note = format!("{SESSIONS_MAX} sessions run already");
+            Refusal::new(Code::Exhausted).noting(&note)
+        })?;
+        let Role::Runtime(connection) = self.role else {
+            return Err(Refusal::new(Code::OutOfTurn));
+        };
+        let reviewing = Reviewing {
+            connection,
+            deciding,
+        };
+        Ok((kept, slot, reviewing, self.run(composed.authority.parts())?))
     }
 
     /// A session of this connection that runs and is not about to end.

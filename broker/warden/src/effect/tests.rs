@@ -35,7 +35,13 @@ fn writer_of(dir: &crate::testing::TempDir, grant: Grant) -> Writer {
     .unwrap();
     let kept = Arc::new(Kept::of(&authority).unwrap());
     let purse = Purse::of(authority.parts().budgets);
-    Writer::of(&authority, &kept, &[Arc::new(root)], None, &purse).unwrap()
+    let means = Means {
+        kept: &kept,
+        roots: &[Arc::new(root)],
+        run_as: None,
+        purse: &purse,
+    };
+    Writer::of(&authority, means).unwrap()
 }
 
 fn step(verb: Verb, root: u16, at: &str, before: PathState) -> Step {
@@ -182,76 +188,60 @@ fn an_end_tells_of_names_that_were_announced_and_fits() {
     );
 }
 
+fn present(kind: Kind) -> PathState {
+    PathState::Present(Present {
+        kind,
+        mode: 0o644,
+        size: 1,
+        digest: None,
+        stamp: None,
+    })
+}
+
+/// Whether a step is allowed by a grant of all verbs in these modes.
+fn allowed(verb: Verb, (before, after): (PathState, PathState), modes: &[Mode]) -> bool {
+    let dir = crate::testing::TempDir::new();
+    let grant = Grant {
+        modes: ModeSet::of(modes),
+        ..Grant::whole(RootIndex(0), path("a"), VerbSet::ALL)
+    };
+    let mut one = step(verb, 0, "a/x", before);
+    one.touched.after = after;
+    check(&writer_of(&dir, grant), &intent(vec![one]), 0) == Ok(Ok(()))
+}
+
 #[test]
 fn an_intent_uses_verbs_in_modes_that_were_granted() {
-    let dir = crate::testing::TempDir::new();
-    let present = |kind| {
-        PathState::Present(Present {
-            kind,
-            mode: 0o644,
-            size: 1,
-            digest: None,
-            stamp: None,
-        })
-    };
+    use Mode::{DeleteDirectory, DeleteFile, MoveNew, MoveOver, WriteNew, WriteOver};
     let (file, directory) = (present(Kind::File), present(Kind::Directory));
     let (gone, unknown) = (PathState::Absent, PathState::Unknown);
-    let verbs = VerbSet::of(&[Verb::Write, Verb::Move, Verb::Delete, Verb::Chmod]);
-    let whole = Grant::whole(RootIndex(0), path("a"), verbs);
-    for (verb, before, after, modes) in [
-        (Verb::Write, gone, file, vec![Mode::WriteNew]),
-        (Verb::Write, file, file, vec![Mode::WriteOver]),
-        (
-            Verb::Write,
-            unknown,
-            file,
-            vec![Mode::WriteNew, Mode::WriteOver],
-        ),
-        (Verb::Move, gone, file, vec![Mode::MoveNew]),
-        (Verb::Move, file, file, vec![Mode::MoveOver]),
-        (Verb::Delete, file, gone, vec![Mode::DeleteFile]),
-        (
-            Verb::Delete,
-            present(Kind::Link),
-            gone,
-            vec![Mode::DeleteFile],
-        ),
-        (Verb::Delete, directory, gone, vec![Mode::DeleteDirectory]),
-        (
-            Verb::Delete,
-            unknown,
-            gone,
-            vec![Mode::DeleteFile, Mode::DeleteDirectory],
-        ),
+    for (verb, before, after, needed) in [
+        (Verb::Write, gone, file, &[WriteNew][..]),
+        (Verb::Write, file, file, &[WriteOver]),
+        (Verb::Write, unknown, file, &[WriteNew, WriteOver]),
+        (Verb::Move, gone, file, &[MoveNew]),
+        (Verb::Move, file, file, &[MoveOver]),
+        (Verb::Move, unknown, unknown, &[MoveNew, MoveOver]),
+        (Verb::Delete, file, gone, &[DeleteFile]),
+        (Verb::Delete, present(Kind::Link), gone, &[DeleteFile]),
+        (Verb::Delete, directory, gone, &[DeleteDirectory]),
+        (Verb::Delete, unknown, gone, &[DeleteFile, DeleteDirectory]),
     ] {
-        let mut one = step(verb, 0, "a/x", before);
-        one.touched.after = after;
-        let intent = intent(vec![one]);
-        for all in Mode::ALL {
-            let others: Vec<Mode> = Mode::ALL.into_iter().filter(|mode| *mode != all).collect();
-            let writer = writer_of(
-                &dir,
-                Grant {
-                    modes: ModeSet::of(&others),
-                    ..whole.clone()
-                },
+        for without in Mode::ALL {
+            let all = Mode::ALL.into_iter();
+            let others: Vec<Mode> = all.filter(|mode| *mode != without).collect();
+            assert_eq!(
+                allowed(verb, (before, after), &others),
+                !needed.contains(&without),
+                "{verb} of {before:?} without {}",
+                without.name()
             );
-            let allowed = check(&writer, &intent, 0) == Ok(Ok(()));
-            let needed = modes.contains(&all);
-            assert_eq!(allowed, !needed, "{verb} {before:?} without {}", all.name());
         }
     }
-    // Where a name is moved from, and what has no modes, any mode does.
-    for (verb, before, after) in [(Verb::Move, file, gone), (Verb::Chmod, file, file)] {
-        let mut one = step(verb, 0, "a/x", before);
-        one.touched.after = after;
-        let grant = Grant {
-            modes: ModeSet::of(&[Mode::MoveNew]),
-            ..whole.clone()
-        };
-        let checked = check(&writer_of(&dir, grant), &intent(vec![one]), 0);
-        assert_eq!(checked, Ok(Ok(())), "{verb}");
-    }
+    // Where a name is moved from it matters that it is moved at all, and some verbs have no modes.
+    assert!(allowed(Verb::Move, (file, gone), &[MoveNew]));
+    assert!(!allowed(Verb::Move, (file, gone), &[WriteNew]));
+    assert!(allowed(Verb::Chmod, (file, file), &[]));
 }
 
 #[test]

@@ -88,8 +88,7 @@ pub(super) async fn start(shared: &Shared, session: &Session) -> Result<Started,
 }
 
 fn begin(shared: &Shared, session: &Session, cage: &CageReport) -> Result<SessionRow, StateError> {
-    let may_write =
-        Writer::approved(&session.authority, &session.kept, &[], None, &session.purse).is_some();
+    let may_write = Writer::approved(&session.authority, session.means()).is_some();
     shared.state.begin_session(&NewSession {
         run: session.run,
         incarnation: shared.incarnation,

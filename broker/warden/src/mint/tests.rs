@@ -72,6 +72,21 @@ pub(super) fn nowhere() -> Own {
     Own::of("/nowhere".as_ref())
 }
 
+/// What becomes of an order.
+pub(super) fn composed(
+    order: &control::Mint,
+    known: &Roots,
+    within: Option<&Authority>,
+    objects: &[OwnedFd],
+) -> Result<Composed, MintError> {
+    let around = Around {
+        within,
+        own: &nowhere(),
+        budgets: order.budgets,
+    };
+    compose(order, known, objects, &around)
+}
+
 /// The targets of the denials a runtime ordered.
 fn targets(composed: &Composed) -> Vec<&DenialTarget> {
     let denials = composed.authority.parts().denials.iter();
@@ -94,7 +109,7 @@ fn nested_roots_become_one_root_with_subtree_grants() {
         grant(2, "", VerbSet::of(&[Verb::Stat])),
     ])
     .unwrap();
-    let made = compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap();
+    let made = composed(&order, &known, None, &[]).unwrap();
     let parts = made.authority.parts();
     assert_eq!(parts.roots.len(), 1);
     assert_eq!(parts.roots[0].id, RootId(2));
@@ -124,27 +139,12 @@ fn labels_of_the_session_hold_and_must_differ() {
         order.roots = Few::new((1..).zip(labels).map(each).collect()).unwrap();
         order
     };
-    let made = compose(
-        &labelled(["x", "y"]),
-        &known,
-        None,
-        &[],
-        &nowhere(),
-        Budgets::UNLIMITED,
-    )
-    .unwrap();
+    let made = composed(&labelled(["x", "y"]), &known, None, &[]).unwrap();
     let labels = made.authority.parts().roots.iter();
     let labels: Vec<_> = labels.map(|root| root.label.as_str()).collect();
     assert_eq!(labels, ["x", "y"]);
     assert!(matches!(
-        compose(
-            &labelled(["x", "x"]),
-            &known,
-            None,
-            &[],
-            &nowhere(),
-            Budgets::UNLIMITED
-        ),
+        composed(&labelled(["x", "x"]), &known, None, &[]),
         Err(MintError::Authority(AuthorityError::DuplicateRoot))
     ));
 }
@@ -155,8 +155,7 @@ fn roots_that_are_unknown_gone_or_not_ordered_are_refused() {
     let gone = dir.make("gone");
     let known = roots(vec![sealed(1, dir.path()), sealed(2, &gone)]);
     let code = |order: &control::Mint| {
-        let refused =
-            compose(order, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap_err();
+        let refused = composed(order, &known, None, &[]).unwrap_err();
         refused.refusal().code
     };
     assert_eq!(code(&order(&[7])), Code::UnknownRoot);
@@ -177,7 +176,7 @@ fn builtin_denials_hold_and_exceptions_are_by_name() {
     let mut order = order(&[1]);
     order.grants = Few::new(vec![grant(1, "", VerbSet::ALL)]).unwrap();
     let count = |order: &control::Mint| {
-        let made = compose(order, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap();
+        let made = composed(order, &known, None, &[]).unwrap();
         made.authority.parts().denials.len()
     };
     let all = count(&order);
@@ -185,7 +184,7 @@ fn builtin_denials_hold_and_exceptions_are_by_name() {
     assert!(count(&order) < all);
     order.exceptions = Few::new(vec![Text::new("builtin:no").unwrap()]).unwrap();
     assert!(matches!(
-        compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED),
+        composed(&order, &known, None, &[]),
         Err(MintError::Builtin(BuiltinError::UnknownException(_)))
     ));
 }
@@ -198,7 +197,7 @@ fn a_runtime_cannot_name_a_rule_as_built_in() {
         let mut order = order(&[1]);
         order.denials = Few::new(vec![denial(name, pattern(None, "x"))]).unwrap();
         assert!(matches!(
-            compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED),
+            composed(&order, &known, None, &[]),
             Err(MintError::ReservedName(_))
         ));
     }
@@ -217,7 +216,7 @@ fn only_a_pattern_with_an_inner_slash_is_anchored() {
     ] {
         let mut order = order(&[1]);
         order.denials = Few::new(vec![denial("d", pattern(Some(1), text))]).unwrap();
-        let made = compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap();
+        let made = composed(&order, &known, None, &[]).unwrap();
         let expected = DenialTarget::Pattern {
             anchor,
             pattern: Bytes::new(text).unwrap(),
@@ -235,15 +234,7 @@ fn object_denials_take_the_objects_of_their_descriptors_and_all_must_be_named() 
     let object = |descriptor| denial("d", DenialOrderTarget::Object { descriptor });
     let mut order = order(&[1]);
     order.denials = Few::new(vec![object(0)]).unwrap();
-    let made = compose(
-        &order,
-        &known,
-        None,
-        &[open()],
-        &nowhere(),
-        Budgets::UNLIMITED,
-    )
-    .unwrap();
+    let made = composed(&order, &known, None, &[open()]).unwrap();
     let stat = rustix::fs::fstat(open()).unwrap();
     let expected = DenialTarget::Object {
         device: stat.st_dev,
@@ -251,7 +242,7 @@ fn object_denials_take_the_objects_of_their_descriptors_and_all_must_be_named() 
     };
     assert_eq!(targets(&made), [&expected]);
     assert!(matches!(
-        compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED),
+        composed(&order, &known, None, &[]),
         Err(MintError::MissingDescriptor {
             index: 0,
             came: 0,
@@ -259,14 +250,7 @@ fn object_denials_take_the_objects_of_their_descriptors_and_all_must_be_named() 
         })
     ));
     assert!(matches!(
-        compose(
-            &order,
-            &known,
-            None,
-            &[open(), open()],
-            &nowhere(),
-            Budgets::UNLIMITED
-        ),
+        composed(&order, &known, None, &[open(), open()]),
         Err(MintError::UnusedDescriptors { came: 2, used: 1 })
     ));
 }
@@ -277,19 +261,11 @@ fn a_session_within_another_gets_no_more_than_both_and_only_its_roots() {
     let known = roots(vec![sealed(1, &dir.make("a")), sealed(2, &dir.make("b"))]);
     let mut parent = order(&[1]);
     parent.grants = Few::new(vec![grant(1, "src", VerbSet::READING)]).unwrap();
-    let parent = compose(&parent, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap();
+    let parent = composed(&parent, &known, None, &[]).unwrap();
     let mut child = order(&[2, 1]);
     let verbs = VerbSet::of(&[Verb::Read]);
     child.grants = Few::new(vec![grant(1, "", verbs), grant(2, "", verbs)]).unwrap();
-    let made = compose(
-        &child,
-        &known,
-        Some(&parent.authority),
-        &[],
-        &nowhere(),
-        Budgets::UNLIMITED,
-    )
-    .unwrap();
+    let made = composed(&child, &known, Some(&parent.authority), &[]).unwrap();
     let parts = made.authority.parts();
     assert_eq!(
         parts.grants,

@@ -5,7 +5,7 @@
 use super::asking::{Became, Stop, Work};
 use super::bound::{self, Use};
 use super::{Ended, Execution};
-use crate::effect::{Effects, Lied, Next, Writer, unclaimed};
+use crate::effect::{Effects, Lied, Means, Next, Writer, unclaimed};
 use crate::launch::{Caged, Launch, launch};
 use crate::settle::{Settled, View, settle};
 use crate::socket::{Received, Socket};
@@ -78,13 +78,13 @@ async fn done(
     Caged { gate, ledger, cage }: Caged,
 ) -> (Became, Ended) {
     let asker = &work.asker;
-    let writer = Writer::approved(
-        authority,
-        &asker.kept,
-        &asker.roots,
-        asker.run_as,
-        &asker.purse,
-    );
+    let means = Means {
+        kept: &asker.kept,
+        roots: &asker.roots,
+        run_as: asker.run_as,
+        purse: &asker.purse,
+    };
+    let writer = Writer::approved(authority, means);
     let claim = Claim {
         approval: execution.approval(),
         cage: &cage,

@@ -288,3 +288,35 @@ fn names_that_were_given_back_prove_nothing() {
     assert_eq!(end.outcome, Outcome::Uncertain);
     assert_eq!(after(&end), [file(7, 7), file(2, 2)]);
 }
+
+#[test]
+fn what_was_begun_before_the_system_started_anew_is_looked_at_on_todays_devices() {
+    let dir = crate::testing::TempDir::new();
+    let root = crate::testing::sealed(1, dir.path()).root().clone();
+    let before = |change: &dyn Fn(&mut Root)| {
+        let mut was = root.clone();
+        change(&mut was);
+        let authority = Authority::seal(Parts {
+            request: Text::default(),
+            owner: Text::default(),
+            conversation: Text::default(),
+            parent: None,
+            roots: vec![was],
+            grants: vec![Grant::whole(RootIndex(0), RelPath::root(), VerbSet::ALL)],
+            asks: Vec::new(),
+            denials: Vec::new(),
+            budgets: Budgets::UNLIMITED,
+            expires_ms: None,
+        });
+        found_again(&authority.unwrap())
+    };
+    let found = before(&|was| {
+        was.identity.device += 7;
+        was.identity.mount += 7;
+    });
+    let found = found.unwrap();
+    assert_eq!(found.authority.parts().roots, [root.clone()]);
+    assert_eq!(found.authority.parts().grants.len(), 1);
+    assert!(before(&|was| was.durable.inode += 1).is_none());
+    assert!(before(&|was| was.location = RelPath::parse(b"nowhere").unwrap()).is_none());
+}

@@ -39,8 +39,8 @@ use effects::{
     what_is_not_granted_is_not_begun_and_lies_end_the_gate,
 };
 use lives::{
-    a_child_that_is_being_made_ends_with_its_parent, a_gate_that_asks_twice_at_once_is_ended,
-    a_worker_gets_a_session_within_its_own_and_ends_it,
+    a_child_that_is_being_made_ends_with_its_parent, a_gate_is_told_of_the_sessions_around_its_own,
+    a_gate_that_asks_twice_at_once_is_ended, a_worker_gets_a_session_within_its_own_and_ends_it,
     budgets_bound_effects_and_are_shared_with_delegated_sessions,
     depth_and_number_of_sessions_within_one_another_are_limited,
     its_effects_go_on_while_a_session_is_delegated, only_ones_own_children_are_ended,
@@ -139,6 +139,7 @@ const TESTS: &[(&str, fn())] = tests! {
     sessions_end_with_the_one_around_them_however_it_ends
     a_worker_gets_a_session_within_its_own_and_ends_it
     only_ones_own_children_are_ended
+    a_gate_is_told_of_the_sessions_around_its_own
     its_effects_go_on_while_a_session_is_delegated
     a_gate_that_asks_twice_at_once_is_ended
     a_child_that_is_being_made_ends_with_its_parent

@@ -68,6 +68,10 @@ impl Part {
                 code: Code::NotConfined,
                 what: text(&self.look),
             })),
+            "lineage" => self.say(&Event::Fault(Fault {
+                code: Code::NotConfined,
+                what: text(&lineage(&setup)),
+            })),
             "exit" => return,
             "early" => self.say(&finished(SessionEnd::WorkerLeft)),
             "silent" => forever(),
@@ -162,6 +166,17 @@ impl Part {
         let (frame, descriptors) = packet.decode().unwrap();
         (frame.id, frame.message, descriptors)
     }
+}
+
+/// The sessions around its own, as a gate is told of them.
+fn lineage(setup: &Setup) -> String {
+    let above = setup.lineage.as_slice().iter();
+    let each = above.map(|around| {
+        let grants = around.grants.as_slice();
+        let roots: Vec<_> = grants.iter().map(|grant| grant.root.as_str()).collect();
+        format!("{} {} {roots:?}", around.session.0, around.request)
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// Does not die with its warden, but a while later.

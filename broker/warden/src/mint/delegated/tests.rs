@@ -1,8 +1,7 @@
 //! What workers may wish for, and what they get.
 
 use super::*;
-use crate::mint::compose;
-use crate::mint::tests::{grant, nowhere, order, path, roots};
+use crate::mint::tests::{composed, grant, order, path, roots};
 use crate::testing::{TempDir, sealed};
 use portcullis_protocol::authority::{Effect, Level, Operation, RootId};
 use portcullis_protocol::bounded::Bytes;
@@ -42,7 +41,7 @@ fn parent(dir: &TempDir) -> (Roots, Authority) {
     ])
     .unwrap();
     order.asks = Few::new(vec![grant(1, "src", VerbSet::of(&[Verb::Write]))]).unwrap();
-    let made = compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap();
+    let made = composed(&order, &known, None, &[]).unwrap();
     (known, made.authority)
 }
 
@@ -92,7 +91,7 @@ fn modes_and_denials_that_are_wished_for_hold() {
     let known = roots(vec![sealed(1, dir.path())]);
     let mut order = order(&[1]);
     order.grants = Few::new(vec![grant(1, "", VerbSet::ALL)]).unwrap();
-    let parent = compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap();
+    let parent = composed(&order, &known, None, &[]).unwrap();
     let mut wished = wishes(vec![Wish {
         modes: ModeSet::of(&[Mode::WriteNew]),
         ..wish(0, "", VerbSet::of(&[Verb::Write, Verb::Read]))

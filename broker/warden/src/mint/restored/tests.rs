@@ -1,8 +1,8 @@
 //! What is restored of an authority, and of which.
 
 use super::*;
-use crate::mint::tests::{denial, grant, nowhere, order, path, pattern, roots};
-use crate::mint::{Roots, compose};
+use crate::mint::Roots;
+use crate::mint::tests::{composed, denial, grant, nowhere, order, path, pattern, roots};
 use crate::testing::{TempDir, sealed};
 use portcullis_protocol::authority::{Durable, Effect, Level, Operation, RootId};
 use portcullis_protocol::bounded::Bytes;
@@ -36,7 +36,7 @@ fn kept(dir: &TempDir) -> Authority {
     .unwrap();
     order.denials = Few::new(vec![denial("mine", pattern(Some(1), "x/y"))]).unwrap();
     order.expires_ms = Some(7);
-    let made = compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap();
+    let made = composed(&order, &known, None, &[]).unwrap();
     made.authority
 }
 
@@ -148,7 +148,7 @@ fn within_a_session_it_is_what_both_have_on_the_same_sealed_roots() {
     order.roots = Few::new(vec![passing(11, Some("x")), passing(12, Some("y"))]).unwrap();
     order.grants = Few::new(vec![grant(11, "", VerbSet::of(&[Verb::Read]))]).unwrap();
     order.expires_ms = Some(5);
-    let around = compose(&order, &known, None, &[], &nowhere(), Budgets::UNLIMITED).unwrap();
+    let around = composed(&order, &known, None, &[]).unwrap();
     let around = around.authority;
     let both = [passing(11, Some("r1")), passing(12, Some("r2"))];
     let made = restore(&kept, &how(&both, Some(&around)), &known, &nowhere()).unwrap();
