@@ -3,7 +3,7 @@
 use super::Session;
 use crate::effect::{Turns, Writer};
 use crate::launch::{Caged, Launch, Unmade, launch};
-use crate::proposals::{Asker, SocketId};
+use crate::proposals::{Asker, Family, SocketId};
 use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::spawn::Gate;
@@ -29,8 +29,10 @@ pub(super) struct Started {
 pub(super) fn asker(session: &Session, row: SessionRow, socket: SocketId) -> Option<Asker> {
     let parts = session.authority.parts();
     let asks = |denial: &Denial| denial.effect == Effect::Ask;
+    let outermost = session.lineage.as_slice().last();
     (!parts.asks.is_empty() || parts.denials.iter().any(asks)).then(|| Asker {
         session: session.id,
+        family: Family(outermost.map_or(session.id, |outermost| outermost.session)),
         row,
         run: session.run,
         reviewing: session.reviewing,

@@ -1,7 +1,7 @@
 //! What one session's gate asks for: each in a task of its own, so that the session goes on meanwhile.
 
 use super::decide::ConnectionId;
-use super::{Found, executor, proposer};
+use super::{Family, Found, executor, proposer};
 use crate::budget::Purse;
 use crate::effect::{Lied, Turns, no_ledger};
 use crate::kept::Kept;
@@ -32,6 +32,7 @@ pub(crate) struct Reviewing {
 /// A session that may ask for something.
 pub(crate) struct Asker {
     pub(crate) session: SessionId,
+    pub(crate) family: Family,
     pub(crate) row: SessionRow,
     pub(crate) run: RunId,
     pub(crate) reviewing: Reviewing,
@@ -192,7 +193,11 @@ impl Work {
         let Shared {
             proposals, state, ..
         } = &*self.shared;
-        let found = match proposals.find(state, self.asker.session, self.asked.input) {
+        let found = match proposals.find(
+            state,
+            (self.asker.session, self.asker.family),
+            self.asked.input,
+        ) {
             Ok(found) => found,
             Err(error) => return Became::refused(no_ledger(&error)),
         };

@@ -46,11 +46,17 @@ struct Table {
 }
 
 /// What one session has asked for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct OfSession {
+    family: Family,
     inputs: HashMap<Digest, Known>,
     refused: VecDeque<(Digest, ProposalId)>,
 }
+
+/// The outermost of the sessions that one was made within, or itself: a worker that delegates has
+/// no more places than one that does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Family(pub(crate) SessionId);
 
 #[derive(Debug, Clone, Copy)]
 enum Known {
@@ -176,7 +182,7 @@ impl Proposals {
     pub(crate) fn find(
         &self,
         state: &State,
-        session: SessionId,
+        (session, family): (SessionId, Family),
         input: Digest,
     ) -> Result<Found, StateError> {
         let mut table = self.table();
@@ -198,10 +204,15 @@ impl Proposals {
         if let Some(id) = table.refused(session, input) {
             return Ok(Found::Refused(id));
         }
-        if let Err(full) = table.room(session) {
+        if let Err(full) = table.room(family) {
             return Ok(Found::Full(full));
         }
-        let of_session = table.sessions.entry(session).or_default();
+        let of_session = table.sessions.entry(session);
+        let of_session = of_session.or_insert_with(|| OfSession {
+            family,
+            inputs: HashMap::new(),
+            refused: VecDeque::new(),
+        });
         of_session.inputs.insert(input, Known::Binding);
         Ok(Found::New(Place {
             proposals: self.clone(),
@@ -314,12 +325,14 @@ impl Table {
         })
     }
 
-    fn room(&self, session: SessionId) -> Result<(), Refusal> {
+    fn room(&self, family: Family) -> Result<(), Refusal> {
         let full = |note: &str| Err(Refusal::new(Code::TooManyInFlight).noting(note));
-        let mine = self.sessions.get(&session).map_or(0, |s| s.inputs.len());
+        let of_family = self.sessions.values().filter(|s| s.family == family);
+        let mine: usize = of_family.map(|s| s.inputs.len()).sum();
         if mine >= PROPOSALS_MAX {
             return full(&format!(
-                "{PROPOSALS_MAX} operations of this session wait for a decision or for their use"
+                "{PROPOSALS_MAX} operations of this session, and of those it was made within or \
+                 that are within it, wait for a decision or for their use"
             ));
         }
         let all: usize = self.sessions.values().map(|s| s.inputs.len()).sum();
@@ -348,10 +361,11 @@ impl Table {
         let Some(proposal) = self.remove(id) else {
             return;
         };
-        let of_session = self.sessions.entry(proposal.session).or_default();
-        of_session.refused.push_back((proposal.input, id));
-        if of_session.refused.len() > REFUSED_MAX {
-            of_session.refused.pop_front();
+        if let Some(of_session) = self.sessions.get_mut(&proposal.session) {
+            of_session.refused.push_back((proposal.input, id));
+            if of_session.refused.len() > REFUSED_MAX {
+                of_session.refused.pop_front();
+            }
         }
     }
 }
@@ -376,8 +390,9 @@ impl Place {
                 holder: Some(made.holder),
             },
         );
-        let of_session = table.sessions.entry(self.session).or_default();
-        of_session.inputs.insert(self.input, Known::Waiting(id));
+        if let Some(of_session) = table.sessions.get_mut(&self.session) {
+            of_session.inputs.insert(self.input, Known::Waiting(id));
+        }
         Ok(id)
     }
 }

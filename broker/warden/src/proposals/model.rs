@@ -334,7 +334,7 @@ impl World {
         let who = self.sessions[session];
         let found = self
             .proposals
-            .find(self.state(), who.0, Digest([input; 32]))
+            .find(self.state(), (who.0, Family(who.0)), Digest([input; 32]))
             .unwrap();
         let is = |known: &Known, state| known.row == who.1 && known.state == state;
         match found {
@@ -562,6 +562,39 @@ impl World {
         let listed = self.known.values().filter(waits).count() + self.left.len();
         assert_eq!(self.proposals.list(Sees::All, 0).len(), listed);
     }
+}
+
+#[test]
+fn sessions_within_one_another_share_their_places() {
+    let mut world = World::new();
+    let family = Family(world.sessions[0].0);
+    let mut places = Vec::new();
+    for n in 0..=PROPOSALS_MAX {
+        let session = world.session();
+        let found = world
+            .proposals
+            .find(world.state(), (session.0, family), Digest([0; 32]));
+        match found.unwrap() {
+            Found::New(place) => places.push(place),
+            Found::Full(refusal) => {
+                assert_eq!((n, refusal.code), (PROPOSALS_MAX, Code::TooManyInFlight));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(places.len(), PROPOSALS_MAX);
+    // Another family has places of its own, and one that was left is free again.
+    let other = world.sessions[1].0;
+    let mut found = |session, family| {
+        let found = world
+            .proposals
+            .find(world.state(), (session, family), Digest([1; 32]));
+        matches!(found.unwrap(), Found::New(_))
+    };
+    assert!(found(other, Family(other)));
+    assert!(!found(family.0, family));
+    places.pop();
+    assert!(found(family.0, family));
 }
 
 proptest! {

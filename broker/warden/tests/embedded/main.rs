@@ -17,6 +17,7 @@ mod tasks;
 
 use asking::{
     a_gate_that_dies_at_it_is_settled_and_ends_its_session,
+    a_listed_user_decides_and_does_nothing_else,
     a_passphrase_is_demanded_of_everyone_of_the_same_user,
     a_stopped_warden_leaves_nothing_that_could_be_used,
     an_ended_session_waits_for_what_was_approved_and_leaves_nothing,
@@ -74,6 +75,11 @@ fn main() {
         && role == "doomed-warden"
     {
         return effects::play_doomed_warden(state, root, request);
+    }
+    if let [role, socket] = arguments.as_slice()
+        && role == "other-user"
+    {
+        return asking::play_other_user(socket);
     }
     // As the test harness does: words choose tests.
     let chosen = |name: &str| {

@@ -8,7 +8,7 @@ use portcullis_protocol::control::{
 };
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::path::{Label, RelPath};
-use portcullis_protocol::refusal::Refusal;
+use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::SessionId;
 use portcullis_protocol::verb::{ModeSet, VerbSet};
 use portcullis_transport::{Buffer, Endpoint, RuntimeSide, TransportError};
@@ -64,6 +64,20 @@ impl Runtime {
         Self::greeted_in(warden, Path::new(env!("CARGO_MANIFEST_DIR")))
     }
 
+    /// Why its hello is refused, if it is.
+    pub(crate) fn refused_hello(&mut self) -> Option<Code> {
+        let hello = Order::Hello(Hello {
+            version: portcullis_protocol::VERSION,
+            incarnation: None,
+            client: Text::default(),
+        });
+        match self.ask(hello) {
+            Answer::Welcome(_) => None,
+            Answer::Refused(refusal) => Some(refusal.code),
+            other => panic!("{other:?}"),
+        }
+    }
+
     pub(crate) fn hello(&mut self) -> Welcome {
         let answer = self.ask(Order::Hello(Hello {
             version: portcullis_protocol::VERSION,
@@ -78,7 +92,12 @@ impl Runtime {
 
     /// The same, with another directory.
     pub(crate) fn greeted_in(warden: &Embedded, directory: &Path) -> Self {
-        let mut runtime = Self::connect(warden);
+        Self::greeted_on(warden.connect().unwrap(), directory)
+    }
+
+    /// The same, at the other end of this socket.
+    pub(crate) fn greeted_on(socket: OwnedFd, directory: &Path) -> Self {
+        let mut runtime = Self::on(socket);
         runtime.hello();
         let directory = File::open(directory).unwrap();
         let seal = Order::Seal(Seal {
