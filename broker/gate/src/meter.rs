@@ -109,10 +109,8 @@ impl Meter {
         for budget in Budget::ALL {
             let wish = wished.of(budget);
             let share = match self.limits.of(budget) {
-                None => {
-                    self.add(budget, wish.unwrap_or(0));
-                    wish
-                }
+                // Nothing of what has no end is used up.
+                None => wish,
                 Some(limit) => Some(self.part(budget, limit, wish)),
             };
             given = given.with(budget, share);
@@ -134,11 +132,11 @@ impl Meter {
     }
 
     /// Undoes [`Self::share`]: there is no such session.
-    pub(crate) fn give_back(&self, share: Share) {
-        let Share { given } = share;
+    pub(crate) fn give_back(&self, Share { given }: Share) {
         for budget in Budget::ALL {
-            let amount = given.of(budget).unwrap_or(0);
-            self.counter(budget).fetch_sub(amount, Ordering::Relaxed);
+            if let (Some(_), Some(amount)) = (self.limits.of(budget), given.of(budget)) {
+                self.counter(budget).fetch_sub(amount, Ordering::Relaxed);
+            }
         }
     }
 
@@ -286,6 +284,21 @@ mod tests {
         });
         assert_eq!(spent, 333);
         assert_eq!(meter.used().operations, 999);
+    }
+
+    #[test]
+    fn what_is_given_of_no_limit_uses_up_nothing() {
+        let meter = limited(0);
+        let wished = Budgets {
+            read_bytes: Some(u64::MAX),
+            ..Budgets::UNLIMITED
+        };
+        meter.show(5).unwrap();
+        let share = meter.share(&wished);
+        assert_eq!(share.budgets().read_bytes, Some(u64::MAX));
+        assert_eq!(meter.used().read_bytes, 5);
+        meter.give_back(share);
+        assert_eq!(meter.used().read_bytes, 5);
     }
 
     #[test]

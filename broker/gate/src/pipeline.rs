@@ -26,7 +26,7 @@ use crate::resolve::{Known, Missing, find, resolve};
 use crate::session::Session;
 use crate::standing::Tries;
 use crate::suggest::suggest;
-use crate::told::told;
+use crate::told::{told, told_difference};
 use crate::uploads::{Uploads, taken_by};
 use portcullis_protocol::authority::Operation;
 use portcullis_protocol::ledger::{Finish, ReceiptId};
@@ -197,8 +197,15 @@ pub(crate) fn change(
             Outcome::Failed => {}
         }
         if !(moved && tries < TRIES_MAX) {
-            let changed = changed(session, (receipt, finish), matches, shown.as_deref());
-            let behind = shown.as_ref().map_or(diff.bytes(), |shown| &shown.bytes);
+            let mut changed = changed(session, (receipt, finish), matches, shown.as_deref());
+            let behind = match &shown {
+                Some(shown) => &shown.bytes,
+                None => {
+                    let (diff, left_out) = told_difference(session, diff.bytes());
+                    changed.diff_cut = changed.diff_cut.saturating_add(left_out);
+                    diff
+                }
+            };
             return outlet.changed(&changed, behind).map(|()| Used::Yes);
         }
     }
@@ -280,11 +287,13 @@ fn changed(
 fn dry_run(session: &Session, plan: &Plan, outlet: &mut Outlet) -> Result<(), Gone> {
     match plan.planned() {
         Ok(planned) => {
+            let (diff, left_out) = told_difference(session, plan.diff.bytes());
             let planned = Planned {
                 touched: told(session, planned.touched),
+                diff_cut: planned.diff_cut.saturating_add(left_out),
                 ..planned
             };
-            outlet.planned(&planned, plan.diff.bytes())
+            outlet.planned(&planned, diff)
         }
         Err(refusal) => outlet.refuse(&refusal),
     }

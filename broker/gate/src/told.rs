@@ -21,6 +21,17 @@ pub(crate) fn told(
     Few::new(all.map(|one| told_one(session, one)).collect()).unwrap_or_default()
 }
 
+/// The difference and how many bytes of it are left out: all of it, where showing what was there takes
+/// more than is left of what the session may be shown. What is new in it its worker sent itself.
+pub(crate) fn told_difference<'d>(session: &Session, diff: &'d [u8]) -> (&'d [u8], u64) {
+    let was_there = |line: &&[u8]| matches!(line.first(), Some(b'-' | b' '));
+    let lines = diff.split_inclusive(|b| *b == b'\n').filter(was_there);
+    match session.meter.show(lines.map(<[u8]>::len).sum()) {
+        Ok(()) => (diff, 0),
+        Err(_) => (&[], u64::try_from(diff.len()).unwrap_or(u64::MAX)),
+    }
+}
+
 fn told_one(session: &Session, mut one: Touched) -> Touched {
     let may = session.permits(one.root, &one.path, Operation::of(Verb::Read))
         && (!session.policy.denies_objects() || may_reach(session, &one));

@@ -10,7 +10,8 @@ pub struct Budgets {
     /// Requests that were admitted, refused ones included; hello, ping, cancel and whoami are not
     /// counted.
     pub operations: Option<u64>,
-    /// Bytes of content shown: reads, and lines of searches.
+    /// Bytes of content shown: reads, lines of searches, and what differences and conflicts show of
+    /// files as they were; those are left out where it is not enough.
     pub read_bytes: Option<u64>,
     /// Bytes of new content of files, whole files counted.
     pub written_bytes: Option<u64>,

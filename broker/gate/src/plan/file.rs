@@ -39,7 +39,6 @@ impl<'a> Planner<'a> {
             Expect::Any | Expect::Seen | Expect::Version(_) | Expect::Content(_) => Links::Follow,
         };
         let place = self.find(asked, links, missing(write.parents))?;
-        let (root, path) = (place.root, place.path.clone());
         let n = self.meet(asked, place)?;
         if let Some(kind) = self.overlay.kind(n) {
             let held = self.overlay.held_now(n);
@@ -52,7 +51,7 @@ impl<'a> Planner<'a> {
                 Mode::WriteOver
             }
         };
-        self.judge_mode(asked, (root, &path), mode)?;
+        self.judge_mode(asked, n, mode)?;
         self.expect(asked, n, (write.expect, Need::Whole))?;
         let (mode, like) = (write.mode.or(self.overlay.mode(n)), self.overlay.like(n));
         let held = like.and_then(|like| self.overlay.held(like)).map(Rc::clone);

@@ -1,7 +1,7 @@
 //! Whether a change may be, once it is known how its verb is used; and whether what it meets may be
 //! shown: a difference, and what an edit matches, tell as much as a read does.
 
-use super::act::Which;
+use super::act::{At, Which};
 use super::target::{Asked, Planner};
 use crate::admit::admit;
 use crate::lacking::not_granted;
@@ -28,20 +28,18 @@ impl Planner<'_> {
 
     /// Judges how the verb of a change is used at a name, where it has modes. Whether it may be used
     /// there at all was judged when the name was found, with every denial.
-    pub(super) fn judge_mode(
-        &self,
-        asked: Asked<'_>,
-        (root, path): (RootIndex, &RelPath),
-        mode: Mode,
-    ) -> Result<(), Refusal> {
+    pub(super) fn judge_mode(&self, asked: Asked<'_>, n: Which, mode: Mode) -> Result<(), Refusal> {
+        let Some(At { root, path, .. }) = self.overlay.names.get(n).map(|name| &name.at) else {
+            return Err(asked.refuse(Code::NotFound));
+        };
         let operation = Operation {
             mode: Some(mode),
             ..self.operation(mode.verb())
         };
-        match self.session.level(root, path, operation) {
+        match self.session.level(*root, path, operation) {
             Level::Granted => Ok(()),
             Level::Ask => Err(asked.refuse(Code::NeedsApproval)),
-            Level::Nothing => Err(self.not_granted(asked, operation, (root, path))),
+            Level::Nothing => Err(self.not_granted(asked, operation, (*root, path))),
         }
     }
 

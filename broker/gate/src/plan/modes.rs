@@ -2,6 +2,7 @@
 //! change was judged by what the ones before it leave; this is how the ledger sees what is made.
 
 use super::act::Bound;
+use super::net::Numbers;
 use super::target::{Asked, Planner};
 use portcullis_protocol::refusal::Refusal;
 use portcullis_protocol::session::Touched;
@@ -44,21 +45,14 @@ pub(super) fn mode_of(touched: &Touched) -> Option<Mode> {
 
 impl Planner<'_> {
     /// Judges the modes of all that a set comes to.
-    pub(super) fn judge_modes(&self, names: &[Bound]) -> Result<(), Refusal> {
-        for name in names {
-            let Some(mode) = mode_of(&name.touched) else {
-                continue;
-            };
-            let place = (name.at.root, &name.at.path);
-            let Some(n) = self.overlay.find(place.0, place.1) else {
-                continue;
-            };
-            if let Some(known) = self.overlay.names.get(n) {
+    pub(super) fn judge_modes(&self, numbers: &Numbers, names: &[Bound]) -> Result<(), Refusal> {
+        for (n, bound) in numbers.all().zip(names) {
+            if let (Some(mode), Some(name)) = (mode_of(&bound.touched), self.overlay.names.get(n)) {
                 let asked = Asked {
                     verb: mode.verb(),
-                    ..known.asked
+                    ..name.asked
                 };
-                self.judge_mode(asked, place, mode)?;
+                self.judge_mode(asked, n, mode)?;
             }
         }
         Ok(())

@@ -69,14 +69,13 @@ impl<'a> Planner<'a> {
             return Err(towards.refuse(Code::NotADirectory));
         }
         self.check_apart(towards, from, (place.object.as_ref(), order.onto))?;
-        let there = (place.root, place.path.clone());
         let to = self.meet(towards, place)?;
         let mode = match (self.overlay.kind(to), order.onto) {
             // What must be free is never moved over.
             (None, _) | (_, Onto::Nothing) => Mode::MoveNew,
             (Some(_), Onto::Replace(_)) => Mode::MoveOver,
         };
-        self.judge_mode(towards, (there.0, &there.1), mode)?;
+        self.judge_mode(towards, to, mode)?;
         self.displace(towards, kind, (to, order.onto))?;
         if kind == Kind::Directory {
             let destination = self.at(towards, to)?;
@@ -225,7 +224,6 @@ impl<'a> Planner<'a> {
 
     pub(super) fn delete(&mut self, asked: Asked<'a>, order: &DeleteObject) -> Result<(), Refusal> {
         let place = self.find(asked, Links::Keep, Missing::Refused)?;
-        let (root, path) = (place.root, place.path.clone());
         let n = self.meet(asked, place)?;
         let kind = self.overlay.kind(n);
         let kind = kind.ok_or_else(|| asked.refuse(Code::NotFound))?;
@@ -236,7 +234,7 @@ impl<'a> Planner<'a> {
             Deletion::Tree => None,
         };
         if let Some(mode) = mode {
-            self.judge_mode(asked, (root, &path), mode)?;
+            self.judge_mode(asked, n, mode)?;
         }
         self.expect(asked, n, (order.expect, Need::Any))?;
         match order.what {

@@ -40,7 +40,7 @@ impl Planner<'_> {
         }
         let nodes = self.nodes(&numbers);
         let names = self.bound(&numbers);
-        self.judge_modes(&names)?;
+        self.judge_modes(&numbers, &names)?;
         let ops = order(&nodes).map_err(|Entangled(n)| {
             let note = "what one change of the set puts there needs another one to be done, and \
                         that one needs it";

@@ -78,6 +78,8 @@ fn region(session: &Session, refusal: &Refusal, of: InTheWay<'_>) -> Option<(Ref
         },
     };
     let cut = cut(&bytes, focus.unwrap_or(1))?;
+    // It is left out where more would be shown than may be.
+    session.meter.show(cut.bytes.len()).ok()?;
     let stamp = bound.observation().stamp;
     let shown = Shown {
         region: Region {

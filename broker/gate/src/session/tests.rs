@@ -147,10 +147,11 @@ fn why_says_what_asks_and_nothing_of_what_is_hidden() {
     }
     let why = |name: &str| {
         let reached = world.reach(Verb::Read, name);
-        match execute::why(&world.session, Verb::Read, reached) {
-            Reply::Why(verdict) => verdict,
-            other => panic!("{other:?}"),
-        }
+        let reply = execute::why(&world.session, Verb::Read, reached);
+        let Reply::Why(verdict) = reply else {
+            panic!("{reply:?}");
+        };
+        verdict
     };
     assert!(matches!(why("free/a"), Verdict::Allowed { .. }));
     assert_eq!(why("asked/a"), Verdict::Asks { rule: None });

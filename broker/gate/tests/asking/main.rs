@@ -4,3 +4,4 @@ mod approved;
 mod proposed;
 mod session;
 mod stage;
+mod within;

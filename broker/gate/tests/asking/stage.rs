@@ -18,7 +18,7 @@ use portcullis_protocol::view::RootIndex;
 use portcullis_transport::{Buffer, Endpoint, LedgerSide, WorkerSide};
 use rustix::net::sockopt;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command as Process, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -198,6 +198,11 @@ impl Gate {
             .unwrap();
     }
 
+    /// The same with a descriptor.
+    pub(crate) fn pass(&self, id: RequestId, command: &Command, descriptor: BorrowedFd<'_>) {
+        self.ledger.send_with(id, command, &[descriptor]).unwrap();
+    }
+
     pub(crate) fn ask(&self, asked: Asked, content: &[u8]) {
         self.tell_with(RequestId::NONE, &Command::Asked(asked), content);
     }
@@ -263,6 +268,19 @@ impl Worker {
         let packet = self.0.receive(&mut buffer).unwrap();
         let (frame, _none) = packet.decode().unwrap();
         (frame.id.0, frame.message, frame.content.to_vec())
+    }
+
+    /// Lets a socket come with what is heard from now on.
+    pub(crate) fn takes_sockets(&mut self) {
+        self.0.accept_descriptor().unwrap();
+    }
+
+    /// What is heard, with the descriptors that came.
+    pub(crate) fn hears_with(&self) -> (u32, Reply, Vec<OwnedFd>) {
+        let mut buffer = Buffer::new();
+        let packet = self.0.receive(&mut buffer).unwrap();
+        let (frame, descriptors) = packet.decode().unwrap();
+        (frame.id.0, frame.message, descriptors)
     }
 
     /// Whether nothing came so far.
