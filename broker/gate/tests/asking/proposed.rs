@@ -239,6 +239,16 @@ fn absence_is_bound_with_the_directory_it_is_in() {
     }
 }
 
+fn shallow(path: &str) -> Request {
+    match list(path) {
+        Request::List(mut ask) => {
+            ask.depth = 0;
+            Request::List(ask)
+        }
+        other => other,
+    }
+}
+
 #[test]
 fn what_cannot_be_done_is_bound_to_nothing_and_the_worker_is_told_why() {
     let directory = directory();
@@ -260,6 +270,9 @@ fn what_cannot_be_done_is_bound_to_nothing_and_the_worker_is_told_why() {
             Code::NotEmpty,
         ),
         (read(&["../up"]), b"", Code::Escape),
+        // Nobody is asked about what is refused whatever is there.
+        (search("tree", ""), b"", Code::BadPattern),
+        (shallow("tree"), b"", Code::OutOfRange),
     ] {
         let refusal = unbound(directory.path(), &asks, &request, content);
         assert_eq!(refusal.code, code, "{request:?}");
