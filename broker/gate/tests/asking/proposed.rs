@@ -245,7 +245,7 @@ fn shallow(path: &str) -> Request {
             ask.depth = 0;
             Request::List(ask)
         }
-        other => other,
+        other => panic!("{other:?}"),
     }
 }
 
