@@ -139,32 +139,42 @@ fn the_gate_links_no_runtime_no_database_and_no_client() {
 }
 
 /// The modules of the gate, innermost first: each may use only those before it.
-const GATE_ORDER: [&str; 27] = [
+const GATE_ORDER: [&str; 37] = [
     "sys",
     "cage",
     "policy",
     "memory",
+    "meter",
+    "standing",
     "session",
+    "lacking",
     "admit",
     "resolve",
     "bind",
     "errors",
     "refused",
+    "asked",
     "ledger",
     "counters",
     "outlet",
+    "asking",
     "pace",
     "uploads",
     "composition",
     "plan",
+    "testing",
     "confirm",
     "execute",
     "observe",
     "suggest",
     "told",
+    "showing",
     "pipeline",
+    "delegating",
     "streams",
     "serve",
+    "propose",
+    "carry_out",
     "uncaged",
     "main_loop",
 ];
@@ -183,7 +193,9 @@ fn modules_of_the_gate_point_one_way() {
             .to_str()
             .unwrap();
         let module = module.trim_end_matches(".rs");
-        if module == "lib" || module == "main" {
+        // Tests look from outside.
+        let is_test = path.file_name().is_some_and(|name| name == "tests.rs");
+        if module == "lib" || module == "main" || is_test {
             continue;
         }
         let own =

@@ -131,10 +131,11 @@ pub(crate) fn read(asked: &Asked, content: &[u8]) -> Result<AskedFor, Refusal> {
         return Err(malformed());
     }
     check(&request).map_err(|why| malformed().noting(why.note()))?;
-    match request {
-        Request::Change(set) => Ok(AskedFor::Change(set)),
-        shows => Ok(AskedFor::Show(shows)),
-    }
+    Ok(if let Request::Change(set) = request {
+        AskedFor::Change(set)
+    } else {
+        AskedFor::Show(request)
+    })
 }
 
 /// The object that a request shows.

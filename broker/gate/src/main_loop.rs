@@ -114,25 +114,35 @@ fn run(ledger: Endpoint<GateSide>) -> Result<(), ()> {
         .tell(&ready)
         .map_err(GateError::Warden)
         .map_err(|_| ())?;
+    live(&caged, (session, duty), &ledger, &mut buffer)
+}
+
+/// Does what the gate was set up for. Demands the proof of the cage.
+fn live(
+    caged: &Caged,
+    (session, duty): (Session, Task),
+    ledger: &Arc<Ledger>,
+    buffer: &mut Buffer,
+) -> Result<(), ()> {
     match duty {
         Task::Serve(endpoint) => {
-            let counters = Arc::new(Counters::new(Arc::clone(&ledger)));
-            let end = serve(&caged, session, endpoint, &counters, &mut buffer);
+            let counters = Arc::new(Counters::new(Arc::clone(ledger)));
+            let end = serve(caged, session, endpoint, &counters, buffer);
             counters.finish(end).map_err(|_| ())
         }
         Task::Observe(intent) => {
-            let seen = observe(&caged, &session, &intent);
+            let seen = observe(caged, &session, &intent);
             ledger.tell(&Event::Seen(seen)).map_err(|_| ())
         }
         Task::Propose => {
-            let (asked, content) = ledger.asked(&mut buffer).map_err(|_| ())?;
-            propose(&caged, &session, &ledger, (&asked, content)).map_err(|_| ())
+            let (asked, content) = ledger.asked(buffer).map_err(|_| ())?;
+            propose(caged, &session, ledger, (&asked, content)).map_err(|_| ())
         }
         Task::Execute(endpoint) => {
-            let (asked, content) = ledger.asked(&mut buffer).map_err(|_| ())?;
-            let counters = Arc::new(Counters::new(Arc::clone(&ledger)));
+            let (asked, content) = ledger.asked(buffer).map_err(|_| ())?;
+            let counters = Arc::new(Counters::new(Arc::clone(ledger)));
             let worker = (endpoint, &counters);
-            let end = carry_out(&caged, &session, worker, (&asked, content));
+            let end = carry_out(caged, &session, worker, (&asked, content));
             counters.finish(end).map_err(|_| ())
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::asked::{AskedFor, read, shows};
 use crate::cage::Caged;
+use crate::execute;
 use crate::ledger::{Ledger, fitting};
 use crate::pipeline::steady;
 use crate::plan::{Order, Plan};
@@ -12,6 +13,7 @@ use crate::uploads::Uploads;
 use portcullis_protocol::approval::{Bound, Lost};
 use portcullis_protocol::ledger::{Asked, Event, Intent};
 use portcullis_protocol::refusal::{Code, Refusal, Rule};
+use portcullis_protocol::session::Request;
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::PathState;
 use portcullis_transport::TransportError;
@@ -84,12 +86,38 @@ fn work_out(session: &Session, asked: &Asked, content: &[u8]) -> Result<(Held, B
         }
         AskedFor::Show(request) => {
             // What was read back shows something.
+            check(&request)?;
             let shows = shows(&request, asked).ok_or_else(|| Refusal::new(Code::Malformed))?;
             let showing = showing(session, shows)?;
             let intent = showing.intent(asked.input);
             let bound = bound(session, Some(shows.operation.verb), intent, Lost::default());
             Ok((Held::Show(Box::new(showing)), bound))
         }
+    }
+}
+
+/// Whether what only shows is asked for within bounds: nobody shall be asked, and no approval be
+/// spent, for what is refused whatever is there.
+fn check(request: &Request) -> Result<(), Refusal> {
+    match request {
+        Request::List(ask) => execute::check_list(ask),
+        Request::Glob(ask) => execute::check_glob(ask),
+        Request::Search(ask) => execute::check_search(ask),
+        Request::Stat(_)
+        | Request::Read(_)
+        | Request::Hello(_)
+        | Request::Whoami(_)
+        | Request::Why(_)
+        | Request::Cancel(_)
+        | Request::Ping(_)
+        | Request::Change(_)
+        | Request::Upload(_)
+        | Request::DropUpload(_)
+        | Request::Compose(_)
+        | Request::ChangeComposed(_)
+        | Request::Delegate(_)
+        | Request::Acknowledge(_)
+        | Request::EndDelegated(_) => Ok(()),
     }
 }
 

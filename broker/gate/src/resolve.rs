@@ -24,7 +24,7 @@ use portcullis_protocol::limits::RESOLVE_TRIES_MAX;
 use portcullis_protocol::path::{NameError, RelPath, Step, Want};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::Links;
-use portcullis_protocol::verb::Verb;
+use portcullis_protocol::verb::{Access, Verb};
 use portcullis_protocol::view::{Kind, Observation, RootIndex};
 use rustix::fs::Statx;
 use rustix::io::Errno;
@@ -141,6 +141,13 @@ pub(crate) fn resolve(session: &Session, admitted: Admitted<'_>) -> Result<Pinne
     Err(asked.refuse(Code::Contended))
 }
 
+/// The plain path of a selector as it is written, below its root; none when it has `..`.
+pub(crate) fn written_path(admitted: Admitted<'_>) -> Option<(RootIndex, RelPath)> {
+    let parts = admitted.into_parts();
+    let path = plain(&parts).ok().flatten()?;
+    Some((parts.root, path))
+}
+
 /// The path of a selector without `..`; none when it has some.
 fn plain(parts: &AdmittedParts<'_>) -> Result<Option<RelPath>, NameError> {
     let mut path = RelPath::with_room(parts.written.len());
@@ -175,16 +182,27 @@ impl Asked<'_> {
     }
 
     /// Grants first, then denials: what is not granted shows no rule, what is hidden nothing. What
-    /// needs an approval is said last, of what is neither denied nor hidden.
+    /// needs an approval is said last, of what is not denied. A hidden name that is only to be asked
+    /// about is asked about like one that is not there.
     fn permit(&self, path: &RelPath) -> Result<(), Refusal> {
-        let level = self.level(path);
-        if level == Level::Nothing {
-            return Err(self.not_granted(path));
+        match self.level(path) {
+            Level::Nothing => Err(self.not_granted(path)),
+            Level::Granted => self.judge(path),
+            Level::Ask => {
+                match self.judge(path) {
+                    Err(hidden) if hidden.code == Code::NotFound && self.shows() => {}
+                    judged => judged?,
+                }
+                Err(self.refuse(Code::NeedsApproval))
+            }
         }
-        self.judge(path)?;
-        match level {
-            Level::Granted => Ok(()),
-            Level::Ask | Level::Nothing => Err(self.refuse(Code::NeedsApproval)),
+    }
+
+    /// Whether the verb only shows.
+    fn shows(&self) -> bool {
+        match self.parts.verb.access() {
+            Access::Read | Access::List => true,
+            Access::Write => false,
         }
     }
 

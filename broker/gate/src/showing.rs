@@ -1,12 +1,13 @@
 //! What only shows, bound for a decision: the object as it is, or what has its name instead, or that
 //! nothing has.
 
-use crate::admit::admit;
+use crate::admit::{Admitted, admit};
 use crate::asked::Shows;
 use crate::bind::{Bound, bind};
 use crate::errors::code_of;
 use crate::plan::{look, look_at};
-use crate::resolve::{Known, Missing, Place, find, look_again, resolve};
+use crate::policy::Judgement;
+use crate::resolve::{Known, Missing, Place, find, look_again, resolve, written_path};
 use crate::session::Session;
 use crate::sys::open;
 use portcullis_protocol::bounded::{Bytes, Few};
@@ -38,7 +39,7 @@ pub(crate) enum Found {
             dead_code,
             reason = "it holds what is there open, and that is all it is for"
         )]
-        Box<Place>,
+        Option<Box<Place>>,
     ),
 }
 
@@ -78,10 +79,20 @@ pub(crate) fn showing(session: &Session, shows: Shows<'_>) -> Result<Showing, Re
         Err(refusal) if tells_what_is_there(refusal.code) => {
             // What is no object of the verb, or is not there, is bound as that: whether it is shall
             // not be learnt from a proposal that is not made.
-            let place = admit(session, shows.operation, shows.selector, shows.links)
+            let again = || admit(session, shows.operation, shows.selector, shows.links);
+            let place = again()
                 .and_then(|admitted| find(session, &Known::default(), admitted, Missing::Parents));
-            let Ok(place) = place else {
-                return Err(refusal);
+            let place = match place {
+                Ok(place) => place,
+                Err(hidden) if hidden.code == Code::NotFound => {
+                    return hidden_step(session, shows, again()?)
+                        .map(|step| Showing {
+                            found: Found::Refused(hidden, None),
+                            step,
+                        })
+                        .ok_or(refusal);
+                }
+                Err(_) => return Err(refusal),
             };
             let state = match &place.object {
                 Some(held) => look(held).map_err(failed)?,
@@ -92,11 +103,37 @@ pub(crate) fn showing(session: &Session, shows: Shows<'_>) -> Result<Showing, Re
             let at = (place.root, &place.path);
             let step = step(shows, at, (place.directory.id, &name), state);
             Ok(Showing {
-                found: Found::Refused(refusal, Box::new(place)),
+                found: Found::Refused(refusal, Some(Box::new(place))),
                 step,
             })
         }
         Err(refusal) => Err(refusal),
+    }
+}
+
+/// What is hidden, bound like what is not there: in the nearest directory that is there for the
+/// session.
+fn hidden_step(session: &Session, shows: Shows<'_>, admitted: Admitted<'_>) -> Option<Step> {
+    let (root, path) = written_path(admitted)?;
+    let mut above = RelPath::root();
+    let mut nearest = look_again(session, root, &above).ok()?;
+    let mut names = path.names();
+    loop {
+        let name = names.next()?;
+        let next = above.join(name).ok()?;
+        let by_name = session.policy.judge(root, &next, shows.operation.verb);
+        let there = look_again(session, root, &next).ok().filter(|directory| {
+            let object = (directory.id.device, directory.id.inode);
+            let by_object = session.policy.judge_object(object, shows.operation.verb);
+            by_name.or(by_object) != Judgement::Hidden
+        });
+        match there {
+            Some(directory) => (nearest, above) = (directory, next),
+            None => {
+                let parent = (nearest.id, name);
+                return Some(step(shows, (root, &path), parent, PathState::Absent));
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! glob: names below a directory that match a pattern.
 
-use super::list::{Chosen, Page};
+use super::list::{Chosen, Page, check_limit};
 use crate::bind::Bound;
 use crate::outlet::{Gone, Outlet};
 use crate::policy::compile_glob;
@@ -13,6 +13,17 @@ use portcullis_protocol::session::Glob;
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::Kind;
 
+/// Whether the pattern and the bounds of a glob can be used.
+pub(crate) fn check(ask: &Glob) -> Result<(), Refusal> {
+    check_limit(Verb::Glob, ask.limit)?;
+    patterns(ask).map(drop)
+}
+
+fn patterns(ask: &Glob) -> Result<Patterns, Refusal> {
+    Patterns::compile(&[ask.pattern.as_slice()])
+        .map_err(|note| Refusal::new(Code::BadPattern).of(Verb::Glob).noting(&note))
+}
+
 /// Answers a glob.
 #[expect(clippy::needless_pass_by_value, reason = "a bound operation runs once")]
 pub(crate) fn glob(
@@ -21,12 +32,9 @@ pub(crate) fn glob(
     ask: &Glob,
     outlet: &mut Outlet,
 ) -> Result<(), Gone> {
-    let patterns = match Patterns::compile(&[ask.pattern.as_slice()]) {
+    let patterns = match patterns(ask) {
         Ok(patterns) => patterns,
-        Err(note) => {
-            let refusal = Refusal::new(Code::BadPattern).of(Verb::Glob).noting(&note);
-            return outlet.refuse(&refusal);
-        }
+        Err(refusal) => return outlet.refuse(&refusal),
     };
     let choose = |met: &super::walk::Met<'_>| {
         if patterns.take(bound.path(), met.path, met.kind) {

@@ -20,6 +20,22 @@ use rustix::io::Errno;
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
+/// Whether the bounds of a listing are within those of the protocol.
+pub(crate) fn check(ask: &List) -> Result<(), Refusal> {
+    if ask.depth == 0 {
+        return Err(out_of_range(Verb::List, "depth must be at least 1"));
+    }
+    check_limit(Verb::List, ask.limit)
+}
+
+pub(super) fn check_limit(verb: Verb, limit: u32) -> Result<(), Refusal> {
+    if limit == 0 || limit > LIST_ENTRIES_MAX {
+        let note = format!("limit must be 1 to {LIST_ENTRIES_MAX}");
+        return Err(out_of_range(verb, &note));
+    }
+    Ok(())
+}
+
 /// Answers a listing.
 #[expect(clippy::needless_pass_by_value, reason = "a bound operation runs once")]
 pub(crate) fn list(
@@ -28,8 +44,8 @@ pub(crate) fn list(
     ask: &List,
     outlet: &mut Outlet,
 ) -> Result<(), Gone> {
-    if ask.depth == 0 {
-        return outlet.refuse(&out_of_range(Verb::List, "depth must be at least 1"));
+    if let Err(refusal) = check(ask) {
+        return outlet.refuse(&refusal);
     }
     let page = Page {
         verb: Verb::List,
@@ -68,9 +84,8 @@ impl Page<'_> {
         bound: &Bound,
         outlet: &mut Outlet,
     ) -> Result<(), Gone> {
-        if self.limit == 0 || self.limit > LIST_ENTRIES_MAX {
-            let note = format!("limit must be 1 to {LIST_ENTRIES_MAX}");
-            return outlet.refuse(&out_of_range(self.verb, &note));
+        if let Err(refusal) = check_limit(self.verb, self.limit) {
+            return outlet.refuse(&refusal);
         }
         let stamp = bound.observation().stamp;
         let resume = match self

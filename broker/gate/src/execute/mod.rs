@@ -9,10 +9,10 @@ mod survey;
 mod walk;
 
 pub(crate) use apply::{Ended, apply};
-pub(crate) use glob::glob;
-pub(crate) use list::list;
+pub(crate) use glob::{check as check_glob, glob};
+pub(crate) use list::{check as check_list, list};
 pub(crate) use read::{is_short, read, read_bound};
-pub(crate) use search::search;
+pub(crate) use search::{check as check_search, search};
 
 use crate::bind::Bound;
 use crate::session::Session;

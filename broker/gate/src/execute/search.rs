@@ -31,6 +31,11 @@ mod pattern;
 /// Directories passed over unless the request includes them.
 const VERSION_CONTROL: [&[u8]; 4] = [b".git", b".hg", b".svn", b".jj"];
 
+/// Whether the patterns and the bounds of a search can be used.
+pub(crate) fn check(ask: &Search) -> Result<(), Refusal> {
+    Plan::new(ask).map(drop)
+}
+
 /// Answers a search below a directory, or in one file.
 #[expect(clippy::needless_pass_by_value, reason = "a bound operation runs once")]
 pub(crate) fn search(

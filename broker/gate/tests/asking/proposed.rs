@@ -1,6 +1,6 @@
 //! A proposing gate: what it binds, what it counts as lost, and that it changes nothing.
 
-use crate::session::{delete, list, read, search, set, stat, write};
+use crate::session::{delete, denial, list, read, search, set, stat, write};
 use crate::stage::{Gate, asked, authority, grant};
 use portcullis_protocol::approval::Bound;
 use portcullis_protocol::authority::{Authority, Denial, DenialTarget, Effect};
@@ -239,6 +239,16 @@ fn absence_is_bound_with_the_directory_it_is_in() {
     }
 }
 
+fn shallow(path: &str) -> Request {
+    match list(path) {
+        Request::List(mut ask) => {
+            ask.depth = 0;
+            Request::List(ask)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn what_cannot_be_done_is_bound_to_nothing_and_the_worker_is_told_why() {
     let directory = directory();
@@ -260,6 +270,9 @@ fn what_cannot_be_done_is_bound_to_nothing_and_the_worker_is_told_why() {
             Code::NotEmpty,
         ),
         (read(&["../up"]), b"", Code::Escape),
+        // Nobody is asked about what is refused whatever is there.
+        (search("tree", ""), b"", Code::BadPattern),
+        (shallow("tree"), b"", Code::OutOfRange),
     ] {
         let refusal = unbound(directory.path(), &asks, &request, content);
         assert_eq!(refusal.code, code, "{request:?}");
@@ -272,18 +285,6 @@ fn what_cannot_be_done_is_bound_to_nothing_and_the_worker_is_told_why() {
 #[test]
 fn the_rule_that_asks_is_named_and_a_stronger_one_still_holds() {
     let directory = directory();
-    let denial = |pattern: &str, effect| Denial {
-        rule: Rule {
-            name: Text::new(pattern).unwrap(),
-            reason: Text::new("of the test").unwrap(),
-        },
-        verbs: VerbSet::ALL,
-        target: DenialTarget::Pattern {
-            anchor: None,
-            pattern: Bytes::new(pattern).unwrap(),
-        },
-        effect,
-    };
     let denials = vec![
         denial("file", Effect::Ask),
         denial("a", Effect::Deny),
@@ -372,5 +373,59 @@ fn the_kernel_lets_a_proposing_gate_change_nothing() {
     // A session that may only ask has it too: its own gate does nothing of it.
     let session = Gate::start(directory.path(), &asks(), Duty::Serve, served);
     assert_eq!(session.cage.seccomp_digest, proposing);
-    session.end();
+    drop(sockets);
+    assert!(session.ends().success());
+}
+
+/// What is hidden is bound as what is not there, by whatever it is hidden.
+#[test]
+fn what_is_hidden_is_bound_like_what_is_not_there() {
+    let directory = directory();
+    let about = std::fs::metadata(directory.path().join("tree/below")).unwrap();
+    let object = DenialTarget::Object {
+        device: std::os::unix::fs::MetadataExt::dev(&about),
+        inode: std::os::unix::fs::MetadataExt::ino(&about),
+    };
+    let name = DenialTarget::Pattern {
+        anchor: None,
+        pattern: Bytes::new("file").unwrap(),
+    };
+    let denials = [object, name].map(|target| Denial {
+        rule: Rule {
+            name: Text::new("hides").unwrap(),
+            reason: Text::default(),
+        },
+        verbs: VerbSet::NONE,
+        target,
+        effect: Effect::Hide,
+    });
+    let authority = authority(
+        Vec::new(),
+        vec![grant("", &Verb::ALL)],
+        denials.into_iter().collect(),
+    );
+    let told = |path: &str, request: &Request| {
+        let (gate, bound, diff) = bound(directory.path(), &authority, request, b"");
+        assert!(gate.end().success());
+        let [step] = bound.intent.steps.as_slice() else {
+            panic!("{bound:?}");
+        };
+        assert_eq!(step.touched.path.as_bytes(), path.as_bytes());
+        let name = String::from_utf8(step.name.as_slice().to_vec()).unwrap();
+        (step.parent, name, step.touched.before, bound.lost, diff)
+    };
+    for (hidden, gone, names) in [
+        ("file", "gone", ["file", "gone"]),
+        ("tree/below", "tree/gone", ["below", "gone"]),
+        ("tree/below/b", "tree/gone/b", ["below", "gone"]),
+    ] {
+        for request in [stat, |path: &str| read(&[path]), list] {
+            let mut here = told(hidden, &request(hidden));
+            let there = told(gone, &request(gone));
+            assert_eq!([&here.1, &there.1], names, "{hidden}");
+            here.1 = there.1.clone();
+            assert_eq!(here, there, "{hidden}");
+            assert_eq!(there.2, PathState::Absent);
+        }
+    }
 }
