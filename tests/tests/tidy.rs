@@ -139,12 +139,15 @@ fn the_gate_links_no_runtime_no_database_and_no_client() {
 }
 
 /// The modules of the gate, innermost first: each may use only those before it.
-const GATE_ORDER: [&str; 27] = [
+const GATE_ORDER: [&str; 35] = [
     "sys",
     "cage",
     "policy",
     "memory",
+    "standing",
+    "meter",
     "session",
+    "lacking",
     "admit",
     "resolve",
     "bind",
@@ -156,18 +159,29 @@ const GATE_ORDER: [&str; 27] = [
     "pace",
     "uploads",
     "composition",
+    "asked",
     "plan",
     "confirm",
     "execute",
     "observe",
     "suggest",
     "told",
+    "asking",
     "pipeline",
+    "showing",
+    "propose",
+    "carry_out",
     "streams",
+    "delegating",
     "serve",
-    "uncaged",
     "main_loop",
 ];
+
+/// Whether a source is a module of tests in a file of its own.
+fn is_test(path: &Path) -> bool {
+    path.components()
+        .any(|part| matches!(part.as_os_str().to_str(), Some("tests" | "tests.rs")))
+}
 
 #[test]
 fn modules_of_the_gate_point_one_way() {
@@ -183,7 +197,9 @@ fn modules_of_the_gate_point_one_way() {
             .to_str()
             .unwrap();
         let module = module.trim_end_matches(".rs");
-        if module == "lib" || module == "main" {
+        // Tests use whatever they try.
+        let tries = module == "testing" || is_test(below);
+        if module == "lib" || module == "main" || tries {
             continue;
         }
         let own =
@@ -193,9 +209,6 @@ fn modules_of_the_gate_point_one_way() {
                 .chars()
                 .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
                 .collect();
-            if used == "execute" && module == "execute" {
-                continue;
-            }
             if let Some(other) = rank(&used) {
                 edges += 1;
                 assert!(

@@ -8,8 +8,7 @@ use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
     Begin, Claimed, Command, Confirmed, Event, Finish, Intent, Seen, SeenStep, SessionEnd, Step,
-    TreeLock,
-    Unlock,
+    TreeLock, Unlock,
 };
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{
