@@ -258,6 +258,7 @@ impl Code {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "a table: one arm, one code")]
     const fn remedy(self) -> Option<&'static str> {
         match self {
             Self::UnsupportedVerb | Self::VersionMismatch => Some("use tools of one version"),

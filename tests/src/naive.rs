@@ -207,7 +207,10 @@ impl Server {
                 | Request::Upload(_)
                 | Request::DropUpload(_)
                 | Request::Compose(_)
-                | Request::ChangeComposed(_) => Err(Code::UnsupportedVerb),
+                | Request::ChangeComposed(_)
+                | Request::Delegate(_)
+                | Request::Acknowledge(_)
+                | Request::EndDelegated(_) => Err(Code::UnsupportedVerb),
             };
             if let Err(code) = answered {
                 self.reply(id, &Reply::Refused(Refusal::new(code)), &[]);

@@ -292,6 +292,11 @@ impl All {
                 Verdict::Refused(said) => {
                     assert_eq!(Some(&said), refusal, "why {verb} {}", self.shown());
                 }
+                Verdict::Asks { .. } => {
+                    let code = refusal.map(|refusal| refusal.code);
+                    let foretold = Some(Code::NeedsApproval);
+                    assert_eq!(code, foretold, "why {verb} {}", self.shown());
+                }
                 Verdict::Allowed { binding, grant } => {
                     assert_eq!(refusal, None, "why {verb} {} allows it", self.shown());
                     assert!(grant.verbs.has(verb));

@@ -217,7 +217,9 @@ fn row_72_no_answer_brings_a_descriptor() {
                 | Reply::Changed(_)
                 | Reply::Uploaded(_)
                 | Reply::Composed(_)
-                | Reply::Conflicted(_) => break,
+                | Reply::Conflicted(_)
+                | Reply::Noted(_) => break,
+                Reply::Delegated(_) => panic!("{request:?}: a session was delegated"),
                 Reply::Closing(closing) => panic!("{request:?}: {closing:?}"),
             }
         }

@@ -1,3 +1,5 @@
+//! Policy files: what they mean, and what is refused with its place.
+
 use super::*;
 
 fn parse(text: &str) -> Result<Policy, String> {

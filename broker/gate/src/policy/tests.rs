@@ -1,3 +1,5 @@
+//! A denial and the names it covers, in every spelling.
+
 use super::*;
 use crate::testing::{ROOT, denial, parts, path, rule};
 use portcullis_protocol::authority::{Denial, Parts};

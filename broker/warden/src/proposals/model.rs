@@ -2,20 +2,17 @@
 //! at most once, and what is on record says so. The table and the database are the real ones; only
 //! gates are played.
 
+mod things;
+
 use super::*;
-use crate::state::{Claim, IntentId, NewSession, SessionRow, StatePlace};
+use crate::state::{Claim, IntentId, NewSession, SessionRow};
 use crate::testing::TempDir;
-use portcullis_protocol::approval::Lost;
 use portcullis_protocol::authority::{Authority, Budgets, Parts};
-use portcullis_protocol::bounded::{Bytes, Few, Text};
-use portcullis_protocol::control::{Deciding, ProposalSummary, RunId, Witness};
-use portcullis_protocol::ledger::{Begin, CageReport, Finish, Step, TreeLock};
-use portcullis_protocol::path::RelPath;
-use portcullis_protocol::session::{Guarantee, Incarnation, Outcome, Touched};
-use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{ObjectId, PathState, RootIndex};
+use portcullis_protocol::bounded::Text;
+use portcullis_protocol::control::{RunId, Witness};
+use portcullis_protocol::session::{Incarnation, Outcome};
 use proptest::prelude::*;
-use std::time::Duration;
+use things::{begin, cage, end, intent, made, open};
 
 const SESSIONS: usize = 2;
 const INPUTS: u8 = 2;
@@ -125,123 +122,6 @@ struct World {
     left: Vec<Left>,
     /// Their gates.
     keeping: Vec<Keeping>,
-}
-
-fn open(dir: &TempDir) -> State {
-    let place = StatePlace::At(dir.path().join("state"));
-    State::open(&place, Duration::from_millis(50)).unwrap()
-}
-
-fn cage() -> CageReport {
-    CageReport {
-        landlock_abi: 3,
-        landlock_handled: 1,
-        landlock_rules: 1,
-        seccomp_mode: 2,
-        seccomp_digest: [4; 32],
-        no_new_privs: 1,
-        capabilities: 0,
-        dumpable: 0,
-        user: 1000,
-        group: 1000,
-        probes_refused: 1,
-        probes_made: 1,
-    }
-}
-
-fn intent(input: u8, name: &str) -> Intent {
-    let step = Step {
-        parent: ObjectId {
-            device: 1,
-            inode: 2,
-        },
-        name: Bytes::new(name).unwrap(),
-        touched: Touched {
-            verb: Verb::Delete,
-            root: RootIndex(0),
-            path: RelPath::parse(name.as_bytes()).unwrap(),
-            before: PathState::Unknown,
-            after: PathState::Absent,
-        },
-        temporary: None,
-        deletion: None,
-    };
-    Intent {
-        steps: Few::new(vec![step]).unwrap(),
-        request: Digest([input; 32]),
-    }
-}
-
-fn begin(intent: &Intent) -> Begin {
-    Begin {
-        tree: TreeLock::Shared,
-        intent: intent.clone(),
-    }
-}
-
-fn end(outcome: Outcome) -> Finish {
-    Finish {
-        outcome,
-        guarantee: Guarantee::Exact,
-        touched: Few::default(),
-        refusal: None,
-        left: 0,
-        diff_cut: 0,
-    }
-}
-
-fn reviewing() -> Reviewing {
-    Reviewing {
-        connection: ConnectionId(1),
-        deciding: Deciding::Anyone,
-    }
-}
-
-fn made(session: (SessionId, SessionRow), input: u8, holder: Holder) -> Made {
-    let now = now_ms();
-    let record = ProposalRecord {
-        summary: ProposalSummary {
-            id: ProposalId(0),
-            session: session.0,
-            state: ProposalState::Pending,
-            verb: Verb::Delete,
-            place: RelPath::root(),
-            names: 1,
-            at_ms: now,
-            expires_ms: now + 1_000_000,
-        },
-        run: RunId(1),
-        request: Text::default(),
-        owner: Text::default(),
-        conversation: Text::default(),
-        roots: Few::default(),
-        touched: Few::default(),
-        lost: Lost::default(),
-        rule: None,
-        input: Digest([input; 32]),
-        diff_cut: 0,
-        approver: None,
-    };
-    Made {
-        reviewing: reviewing(),
-        new: NewProposal {
-            session: session.1,
-            input: Digest([input; 32]),
-            bound: Digest([0; 32]),
-            at_ms: now,
-            expires_ms: now + 1_000_000,
-        },
-        bound: Bound {
-            verb: Verb::Delete,
-            intent: intent(input, "x"),
-            lost: Lost::default(),
-            rule: None,
-            diff_cut: 0,
-        },
-        record,
-        diff: Vec::new(),
-        holder,
-    }
 }
 
 impl World {

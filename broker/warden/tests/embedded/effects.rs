@@ -2,8 +2,7 @@
 
 use crate::runtime::{self, Runtime, is_alive};
 use portcullis_protocol::control::{
-    Answer, Diff, Drain, Log, Minted, Order, OverCause, Receipt, RunId, Runs, Sharing, Verified,
-    Verify, Witness,
+    Answer, Diff, Log, Minted, Order, OverCause, Receipt, RunId, Runs, Verified, Verify, Witness,
 };
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::Outcome;
@@ -484,22 +483,4 @@ pub(crate) fn a_successor_settles_what_a_dead_warden_began() {
         let how = only(&mut runtime, RunId(1));
         assert_eq!((how.0, how.1), (outcome, witness), "{request}");
     }
-}
-
-pub(crate) fn a_drained_warden_says_so_and_whom_it_serves() {
-    let warden = Embedded::start(Config {
-        sharing: Sharing::User,
-        ..config(StatePlace::Private)
-    });
-    let warden = warden.unwrap();
-    let mut runtime = Runtime::connect(&warden);
-    let welcome = runtime.hello();
-    assert_eq!(welcome.sharing, Sharing::User);
-    assert_eq!(welcome.build, portcullis_warden::own_build());
-    assert!(welcome.build.0 > 0);
-    let answer = runtime.ask(Order::Drain(Drain {}));
-    assert!(
-        matches!(answer, Answer::Draining(d) if d.connections == 1),
-        "{answer:?}"
-    );
 }

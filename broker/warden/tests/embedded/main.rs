@@ -7,6 +7,7 @@
 )]
 
 mod asking;
+mod draining;
 mod effects;
 mod lives;
 mod part;
@@ -27,9 +28,10 @@ use asking::{
     what_is_refused_or_beyond_asking_is_not_done, what_only_shows_is_claimed_before_it_is_shown,
     who_sees_and_decides_is_a_matter_of_the_connection,
 };
+use draining::a_drained_warden_says_so_and_whom_it_serves;
 use effects::{
-    a_closed_connection_leaves_no_effect_open, a_drained_warden_says_so_and_whom_it_serves,
-    a_gate_gets_the_lock_of_all_gates_last, a_gate_that_dies_while_it_waits_leaves_its_place,
+    a_closed_connection_leaves_no_effect_open, a_gate_gets_the_lock_of_all_gates_last,
+    a_gate_that_dies_while_it_waits_leaves_its_place,
     a_gate_that_holds_locks_too_long_is_ended_and_settled,
     a_successor_settles_what_a_dead_warden_began, an_effect_is_begun_ended_and_told,
     an_effect_whose_gate_died_is_settled_by_what_is_there,
