@@ -214,10 +214,6 @@ macro_rules! messages {
         }
     ) => {
         $(#[$doc])*
-        #[allow(
-            clippy::large_enum_variant,
-            reason = "a message is taken apart as soon as it is there; nobody keeps many"
-        )]
         #[derive(Debug, Clone, PartialEq)]
         pub enum $name {
             $($(#[$arm_doc])* $arm($body),)*

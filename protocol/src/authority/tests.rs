@@ -349,7 +349,16 @@ fn a_root_that_differs_in_any_durable_field_is_lost_with_its_grants_alone() {
         }),
         handle: Some(Bytes::new(*b"handle").unwrap()),
     };
-    let others = [
+    for (field, other) in others(&sealed) {
+        assert_eq!(sealed.difference(&other), Some(field));
+        loses_the_first_root_alone(&sealed, &other);
+    }
+    assert_eq!(sealed.difference(&sealed), None);
+}
+
+/// Directories that differ from this one in one field each.
+fn others(sealed: &Durable) -> [(DurableField, Durable); 4] {
+    [
         (
             DurableField::FileSystem,
             Durable {
@@ -378,37 +387,37 @@ fn a_root_that_differs_in_any_durable_field_is_lost_with_its_grants_alone() {
                 ..sealed.clone()
             },
         ),
-    ];
+    ]
+}
+
+/// An authority whose first root was sealed as `sealed` and is `other` now keeps only the second.
+fn loses_the_first_root_alone(sealed: &Durable, other: &Durable) {
     let first = Root {
         durable: sealed.clone(),
         ..root(0)
     };
     let whole = simple("a", "c", vec![first.clone(), root(1)]);
-    for (field, other) in others {
-        assert_eq!(sealed.difference(&other), Some(field));
-        let held = |old: &Root| {
-            let durable = if old.id == first.id {
-                other.clone()
-            } else {
-                old.durable.clone()
-            };
-            Some(Root {
-                durable,
-                ..old.clone()
-            })
+    let held = |old: &Root| {
+        let durable = if old.id == first.id {
+            other.clone()
+        } else {
+            old.durable.clone()
         };
-        let left = whole.rebase(held).unwrap();
-        let labels: Vec<&str> = left
-            .parts()
-            .roots
-            .iter()
-            .map(|r| r.label.as_str())
-            .collect();
-        assert_eq!((labels, left.parts().grants.len()), (vec!["r1"], 1));
-        let level = left.level(RootIndex(0), &path("a"), Operation::of(Verb::Read));
-        assert_eq!(level, Level::Granted);
-    }
-    assert_eq!(sealed.difference(&sealed), None);
+        Some(Root {
+            durable,
+            ..old.clone()
+        })
+    };
+    let left = whole.rebase(held).unwrap();
+    let labels: Vec<&str> = left
+        .parts()
+        .roots
+        .iter()
+        .map(|r| r.label.as_str())
+        .collect();
+    assert_eq!((labels, left.parts().grants.len()), (vec!["r1"], 1));
+    let level = left.level(RootIndex(0), &path("a"), Operation::of(Verb::Read));
+    assert_eq!(level, Level::Granted);
 }
 
 #[test]

@@ -229,6 +229,11 @@ fn the_table_of_enums_is_the_enums() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn the_table_of_sets_is_their_bits() {
+    let rows = rows();
     let bits = Verb::ALL.map(|verb| format!("{} {verb}", u32::from(VerbSet::of(&[verb]))));
     let row = rows.iter().find(|row| row[0] == "VerbSet").unwrap();
     assert_eq!(row[2], format!("bits {}; no other", bits.join(", ")));

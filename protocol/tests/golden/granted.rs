@@ -134,20 +134,7 @@ pub(crate) fn orders() -> Vec<Case<Order>> {
             proof,
         })
     };
-    let restore = Restore {
-        task: TaskId([0x7a; 16]),
-        input: Digest([0x1e; 32]),
-        owner: text("user"),
-        conversation: text("thread 7"),
-        rebind: Some(text("thread 8")),
-        roots: few(vec![RootOrder {
-            root: RootId(300),
-            label: Some(label("docs")),
-        }]),
-        within: Some(SessionId(7)),
-    };
     let page = |whose| Order::Proposals(Proposals { whose, after: 128 });
-    let (run, after) = (RunId(300), 128);
     vec![
         Case::new("order-11-proposals", 12, page(Whose::Own)),
         Case::new("order-11-proposals-all", 12, page(Whose::All)),
@@ -173,6 +160,28 @@ pub(crate) fn orders() -> Vec<Case<Order>> {
             15,
             Order::OpenDecider(OpenDecider {}),
         ),
+    ]
+    .into_iter()
+    .chain(later())
+    .collect()
+}
+
+/// Orders about what is kept.
+fn later() -> Vec<Case<Order>> {
+    let restore = Restore {
+        task: TaskId([0x7a; 16]),
+        input: Digest([0x1e; 32]),
+        owner: text("user"),
+        conversation: text("thread 7"),
+        rebind: Some(text("thread 8")),
+        roots: few(vec![RootOrder {
+            root: RootId(300),
+            label: Some(label("docs")),
+        }]),
+        within: Some(SessionId(7)),
+    };
+    let (run, after) = (RunId(300), 128);
+    vec![
         Case::new(
             "order-15-seal-task",
             16,
