@@ -23,7 +23,7 @@ Exit code: 0 done; 1 not done; 2 usage; 75 it is another proposal than was shown
 77 this connection may not decide.";
 
 #[derive(Debug, Args)]
-#[command(after_help = REVIEW_EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(after_help = REVIEW_EXAMPLES)]
 pub(crate) struct ReviewArguments {
     #[command(subcommand)]
     action: Option<ReviewAction>,
