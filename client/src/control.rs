@@ -180,6 +180,12 @@ impl Control {
         }
     }
 
+    /// Ends of sessions that came and were not asked for, such as of those that workers delegated.
+    /// Each is given once. It looks at nothing new: any other call on this connection does.
+    pub fn overs(&mut self) -> Vec<Over> {
+        self.over.drain(..).collect()
+    }
+
     /// Whether a frame, or the end, is there before the deadline.
     fn readable(&mut self, deadline: Option<Instant>) -> Result<bool, Error> {
         loop {

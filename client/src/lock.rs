@@ -25,12 +25,12 @@ pub(crate) struct ProcessLock {
 
 impl ProcessLock {
     /// Waits for the socket's turn.
-    pub(crate) fn take(socket: impl AsFd) -> Result<Self, Error> {
+    pub(crate) fn take(socket: &OwnedFd) -> Result<Self, Error> {
         Self::take_within(socket, PATIENCE)
     }
 
     /// The same, with another patience.
-    pub(crate) fn take_within(socket: impl AsFd, patience: Duration) -> Result<Self, Error> {
+    pub(crate) fn take_within(socket: &OwnedFd, patience: Duration) -> Result<Self, Error> {
         let io = |errno: Errno| Error::new(ErrorCode::Io(errno.raw_os_error()));
         let own = rustix::io::fcntl_dupfd_cloexec(socket, 3).map_err(io)?;
         let deadline = Instant::now() + patience;

@@ -156,21 +156,12 @@ impl Session {
         Stream::open(self, &Request::Search(search.clone()))
     }
 
-    /// Lets other processes have their turns on this socket while something else is done; here it
-    /// stays open. When its turn does not come again, the session is not used any more here.
-    pub fn resting<T>(&mut self, meanwhile: impl FnOnce() -> T) -> T {
-        match std::mem::replace(&mut self.wire.holding, Holding::Sole) {
-            Holding::Sole => meanwhile(),
-            Holding::Shared { _lock: lock } => {
-                drop(lock);
-                let done = meanwhile();
-                match ProcessLock::take(&self) {
-                    Ok(lock) => self.wire.holding = Holding::Shared { _lock: lock },
-                    Err(error) => drop(self.wire.link.end(error)),
-                }
-                done
-            }
-        }
+    /// Gives its turn on this socket to other processes for good. The socket stays open here, so
+    /// that what was delegated from this session goes on; nothing is asked through it any more.
+    #[cfg(feature = "tool")]
+    pub(crate) fn stand_by(&mut self) {
+        self.wire.holding = Holding::Sole;
+        self.wire.link.end(Error::new(ErrorCode::Closed(None)));
     }
 
     /// Sends one request, after the hello.

@@ -4,19 +4,21 @@ use super::args::DelegateArgs;
 use super::place::Place;
 use super::report::{Outcome, Report};
 use crate::ask;
-use crate::delegate::{Delegation, Wishes};
+use crate::delegate::Wishes;
 use crate::error::Error;
 use crate::session::Session;
 use crate::words::Words;
 use portcullis_protocol::authority::Budgets;
 use portcullis_protocol::path::escape;
-use portcullis_protocol::session::{Selector, SessionId};
+use portcullis_protocol::session::Selector;
 use portcullis_protocol::verb::VerbSet;
+use rustix::io::Errno;
+use rustix::net::Shutdown;
 use std::ffi::OsStr;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Command, ExitStatus};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The reason of rules that have no other.
@@ -40,55 +42,55 @@ pub(super) fn delegate(
         Ok(delegation) => delegation,
         Err(error) => return report.error(&error),
     };
-    let id = delegation.id;
-    let outcome = match start(args, delegation) {
-        Ok(mut child) => match session.resting(|| child.wait()) {
-            Ok(status) => Outcome::Ran(code(status)),
-            Err(error) => {
-                report.note(&format!("the command could not be waited for: {error}"));
-                Outcome::NotDone
-            }
-        },
-        Err(outcome) => {
-            report.note(&outcome.1);
-            outcome.0
+    // Commands beside this one have their turns while this one waits.
+    session.stand_by();
+    match run(args, delegation.session) {
+        Ok(outcome) => outcome,
+        Err((outcome, said)) => {
+            report.note(&said);
+            outcome
         }
-    };
-    end(session, id, report);
-    outcome
-}
-
-/// What the command left running loses the session here.
-fn end(session: &mut Session, id: SessionId, report: &Report) {
-    match session.end_delegated(id) {
-        Ok(()) => {}
-        // It was over already, with the last process that held it.
-        Err(error) if error.refusal().is_some() => {}
-        Err(error) => report.note(&format!(
-            "whether the delegated session has ended is not known: {}",
-            error.code()
-        )),
     }
 }
 
-/// Starts the command with the session; this process keeps none of it.
-fn start(args: &DelegateArgs, delegation: Delegation) -> Result<Child, (Outcome, String)> {
-    let shown = || escape(args.program().as_bytes());
+/// Runs the command; what it leaves running loses the session when it ends.
+fn run(args: &DelegateArgs, session: Session) -> Result<Outcome, (Outcome, String)> {
+    let failed = |said: String| (Outcome::NotDone, format!("nothing ran: {said}"));
+    let kept = rustix::io::fcntl_dupfd_cloexec(&session, 3).map_err(|e| failed(e.to_string()))?;
     let mut command = Command::new(args.program());
     command.args(args.arguments());
-    delegation
-        .session
-        .attach(&mut command)
-        .map_err(|error| (Outcome::NotDone, error.to_string()))?;
-    command.spawn().map_err(|error| {
-        let code = if error.kind() == ErrorKind::NotFound {
-            NO_COMMAND
-        } else {
-            CANNOT_RUN
-        };
-        let said = format!("nothing ran: `{}`: {error}", shown());
-        (Outcome::Ran(code), said)
-    })
+    let attached = session.attach(&mut command);
+    attached.map_err(|error| failed(Error::from(error).code().to_string()))?;
+    let spawned = command.spawn();
+    drop(command);
+    let mut child = spawned.map_err(|error| not_run(args.program(), &error))?;
+    let ended = child.wait();
+    // Of every copy, whoever holds it.
+    let shut = rustix::net::shutdown(&kept, Shutdown::Both);
+    let status = ended.map_err(|error| {
+        let said = format!("the command could not be waited for: {error}");
+        (Outcome::NotDone, said)
+    })?;
+    match shut {
+        Ok(()) | Err(Errno::NOTCONN) => Ok(Outcome::Ran(code(status))),
+        Err(error) => {
+            let said = format!("the delegated session could not be ended: {error}");
+            Err((Outcome::Ran(code(status)), said))
+        }
+    }
+}
+
+fn not_run(program: &OsStr, error: &io::Error) -> (Outcome, String) {
+    let code = if error.kind() == ErrorKind::NotFound {
+        NO_COMMAND
+    } else {
+        CANNOT_RUN
+    };
+    let shown = escape(program.as_bytes());
+    (
+        Outcome::Ran(code),
+        format!("nothing ran: `{shown}`: {error}"),
+    )
 }
 
 fn code(status: ExitStatus) -> u8 {

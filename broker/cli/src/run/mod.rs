@@ -5,6 +5,7 @@ mod boundaries;
 mod record;
 mod signals;
 mod summary;
+mod tally;
 
 use self::asked::Asked;
 use crate::args::{Ending, RunArguments};
@@ -127,6 +128,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
     let asked = Asked::of(&mut broker.control);
     let over = end(&mut broker, &minted, &kept, &mut troubles);
     let record = Record::of(&mut broker, minted.run);
+    let within = broker.control.overs();
     Ok(Summary {
         command: shown,
         code,
@@ -137,6 +139,7 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
         report,
         asked,
         over,
+        within,
         record,
         troubles,
     })

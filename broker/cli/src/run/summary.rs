@@ -3,10 +3,11 @@
 use super::asked::Asked;
 use super::boundaries;
 use super::record::Record;
+use super::tally::{done, tally_json, together};
 use crate::args::Ending;
 use crate::reach::SealedRoot;
 use crate::say;
-use crate::words::{bytes, counted};
+use crate::words::counted;
 use crate::worker::Report;
 use portcullis_protocol::control::{Minted, Over, OverCause};
 use portcullis_protocol::ledger::{CageReport, RefusalNote, Tally};
@@ -33,6 +34,8 @@ pub(super) struct Summary {
     pub(super) report: Report,
     pub(super) asked: Asked,
     pub(super) over: Option<Over>,
+    /// Ends of sessions that were delegated from it.
+    pub(super) within: Vec<Over>,
     pub(super) record: Record,
     pub(super) troubles: Vec<String>,
 }
@@ -75,13 +78,21 @@ impl Summary {
         }
     }
 
+    /// What the session did, and those within it as far as they could say.
     fn tally(&self) -> Option<Tally> {
-        self.over.as_ref().and_then(|over| over.tally)
+        let first = self.over.as_ref()?.tally?;
+        let within = self.within.iter().filter_map(|over| over.tally);
+        Some(within.fold(first, together))
+    }
+
+    /// The ends that are known.
+    fn overs(&self) -> impl Iterator<Item = &Over> {
+        self.over.iter().chain(&self.within)
     }
 
     fn refusals(&self) -> Vec<Refused<'_>> {
         let mut all: Vec<Refused<'_>> = Vec::new();
-        for note in self.over.iter().flat_map(|over| over.refusals.as_slice()) {
+        for note in self.overs().flat_map(|over| over.refusals.as_slice()) {
             match all.iter_mut().find(|known| known.note == note) {
                 Some(known) => known.times += 1,
                 None => all.push(Refused { note, times: 1 }),
@@ -92,10 +103,10 @@ impl Summary {
 
     /// Refusals that were counted but not told one by one.
     fn refusals_left_out(&self) -> u64 {
-        let told = self
-            .over
-            .as_ref()
-            .map_or(0, |over| over.refusals.as_slice().len());
+        let told: usize = self
+            .overs()
+            .map(|over| over.refusals.as_slice().len())
+            .sum();
         self.tally().map_or(0, |tally| {
             tally
                 .refused
@@ -123,6 +134,14 @@ impl Summary {
         }
         if let Some(over) = &self.over {
             lines.extend(over_line(over));
+        }
+        let silent = self.within.iter().filter(|over| over.tally.is_none());
+        match u64::try_from(silent.count()).unwrap_or(u64::MAX) {
+            0 => {}
+            count => lines.push(format!(
+                "what {} within it did is not counted here: ended before it could be told",
+                counted(count, "session")
+            )),
         }
         lines.extend(self.merged.iter().cloned());
         for (label, path) in self.readable_directly() {
@@ -194,6 +213,7 @@ impl Summary {
             "session": self.minted.session.0,
             "ended": self.over.as_ref().map(|over| cause_name(over.cause)),
             "note": self.over.as_ref().and_then(|o| o.note.as_ref()).map(ToString::to_string),
+            "sessions_within": self.within.len(),
             "did": self.tally().map(|tally| tally_json(&tally)),
             "proposals": self.asked.json(),
             "refusals": refusals,
@@ -211,40 +231,6 @@ impl Summary {
             "troubles": self.troubles,
         })
     }
-}
-
-fn done(tally: &Tally) -> String {
-    let of_files = tally
-        .stats
-        .saturating_add(tally.reads)
-        .saturating_add(tally.lists)
-        .saturating_add(tally.searches)
-        .saturating_add(tally.changes);
-    let parts = [
-        (tally.stats, "stat"),
-        (tally.reads, "read"),
-        (tally.lists, "list"),
-        (tally.searches, "search"),
-        (tally.changes, "change"),
-        // So that the parts are the whole.
-        (tally.requests.saturating_sub(of_files), "other"),
-    ];
-    let parts: Vec<String> = parts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    let listed = if parts.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", parts.join(", "))
-    };
-    format!(
-        "{}{listed}, {} of content, {} refused",
-        counted(tally.requests, "request"),
-        bytes(tally.bytes),
-        tally.refused
-    )
 }
 
 /// The words of a refusal are the protocol's own, but for its remedy: that is told to workers, and
@@ -315,19 +301,6 @@ const fn cause_name(cause: OverCause) -> &'static str {
         OverCause::Revoked => "revoked",
         OverCause::GateDied => "gate_died",
     }
-}
-
-fn tally_json(tally: &Tally) -> Value {
-    json!({
-        "requests": tally.requests,
-        "stats": tally.stats,
-        "reads": tally.reads,
-        "lists": tally.lists,
-        "searches": tally.searches,
-        "changes": tally.changes,
-        "refused": tally.refused,
-        "bytes": tally.bytes,
-    })
 }
 
 fn root_json(root: &SealedRoot) -> Value {

@@ -3,7 +3,6 @@
 use super::*;
 use portcullis_protocol::approval::ProposalId;
 use portcullis_protocol::authority::{Budget, Budgets, Effect};
-use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::refusal::Rule;
 use portcullis_protocol::session::{
     Delegated, DenialView, GrantView, Noted, SessionId, Used, Verdict,
@@ -12,13 +11,13 @@ use portcullis_protocol::verb::{Mode, ModeSet, VerbSet};
 use portcullis_transport::pair;
 use std::os::fd::AsFd;
 
-/// Gives a child session to whoever asks, and waits until it is ended.
+/// Gives a child session to whoever asks, and waits until it is over.
 fn delegating(gate: &mut Gate) -> words::Delegate {
     let (id, request, _) = gate.next();
     let Request::Delegate(asked) = request else {
         panic!("{request:?}");
     };
-    let (worker, _child) = pair().unwrap();
+    let (worker, child) = pair().unwrap();
     let delegated = Delegated {
         session: SessionId(21),
         authority: AuthorityId([0; 32]),
@@ -26,16 +25,11 @@ fn delegating(gate: &mut Gate) -> words::Delegate {
     gate.send_with(id, &Reply::Delegated(delegated), &[worker.as_fd()])
         .unwrap();
     drop(worker);
-    noted(gate, |request| matches!(request, Request::Acknowledge(_)));
-    noted(gate, |request| matches!(request, Request::EndDelegated(_)));
-    asked
-}
-
-fn noted(gate: &mut Gate, wanted: impl Fn(&Request) -> bool) -> RequestId {
     let (id, request, _) = gate.next();
-    assert!(wanted(&request), "{request:?}");
+    assert!(matches!(request, Request::Acknowledge(_)), "{request:?}");
     gate.send(id, &Reply::Noted(Noted {}), &[]);
-    id
+    assert!(Gate::new(child).try_next().is_none(), "it was not used");
+    asked
 }
 
 #[test]
@@ -100,6 +94,18 @@ fn a_command_that_a_signal_ends_or_that_cannot_run_has_the_codes_of_a_shell() {
         let (_, outcome) = tool(&args, |gate| drop(delegating(gate)));
         assert_eq!(outcome, Outcome::Ran(code), "{command:?}");
     }
+}
+
+#[test]
+fn what_the_command_leaves_running_loses_the_session_when_it_ends() {
+    let args = ["delegate", "--grant", "read:.", "--", "sh", "-c"];
+    let began = std::time::Instant::now();
+    let left = "sleep 30 > /dev/null 2>&1 < /dev/null &";
+    let (_, outcome) = tool(&[&args[..], &[left]].concat(), |gate| {
+        drop(delegating(gate));
+    });
+    assert_eq!(outcome, Outcome::Ran(0));
+    assert!(began.elapsed() < std::time::Duration::from_secs(20));
 }
 
 #[test]
