@@ -116,7 +116,7 @@ fn show(book: &mut Book, run: RunChoice, form: Form) -> Result<ExitCode, BookErr
         Form::Json => {
             let mut receipts = Vec::new();
             book.receipts(record.run, |receipt| {
-                receipts.push(receipt::document(&receipt, &Digests::Plain))
+                receipts.push(receipt::document(&receipt, &Digests::Plain));
             })?;
             say::out(json!({"version": 1, "run": run_json(&record), "receipts": receipts}));
         }

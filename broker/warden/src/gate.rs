@@ -161,11 +161,7 @@ async fn run(
     let ending = life.drain(ending);
     // What is being done in its stead may end, within its bounds, before its row does.
     life.asks.end().await;
-    let refused = match &ending {
-        Ending::Finished(finished) => Some(finished.tally.refused),
-        Ending::Revoked | Ending::Died(_) => None,
-    };
-    life.note_refusals(1, refused);
+    life.note_last_refusals(&ending);
     life.settle(life.tell.id, row, writer.as_ref()).await;
     let over = life.record.over(life.tell.id, ending, status.as_ref());
     (over, slot)
@@ -281,7 +277,7 @@ impl Life<'_> {
             Event::Finish(end) => self.effects.finish(&end, &content).map(Some),
             Event::Refused(note) => {
                 let ending = self.record.note(note);
-                self.note_refusals(REFUSALS_AT_ONCE, None);
+                self.note_refusals();
                 return ending;
             }
             Event::Finished(finished) => return Some(Ending::Finished(finished)),
@@ -364,23 +360,39 @@ impl Life<'_> {
         ending
     }
 
-    /// Puts notes on record that are not yet, where there are so many of them: a session that is
-    /// refused much shall not have the journal write as often. `refused` is how many there were in
-    /// all, where the gate could say.
-    fn note_refusals(&mut self, enough: usize, refused: Option<u64>) {
-        let record = &mut self.record;
-        let new = record.notes.get(record.logged..).unwrap_or_default();
-        let all = refused.unwrap_or(0).max(record.came as u64);
-        let more = refused.is_some() && all > record.came as u64;
-        if new.len() < enough && !more {
-            return;
+    /// Puts notes on record, where there are enough that are not yet: a session that is refused much
+    /// shall not have the journal write as often.
+    fn note_refusals(&mut self) {
+        if self.record.unlogged().len() >= REFUSALS_AT_ONCE {
+            self.log_refusals(self.record.came as u64);
         }
-        let row = self.effects.session();
-        if self.shared.state.refused(row, new, all).is_err() {
+    }
+
+    /// Puts the rest on record, and how many refusals there were in all, where the gate could say.
+    fn note_last_refusals(&mut self, ending: &Ending) {
+        let came = self.record.came as u64;
+        let all = match ending {
+            Ending::Finished(finished) => finished.tally.refused.max(came),
+            Ending::Revoked | Ending::Died(_) => came,
+        };
+        if all > self.record.counted {
+            self.log_refusals(all);
+        }
+    }
+
+    fn log_refusals(&mut self, all: u64) {
+        let (row, record) = (self.effects.session(), &mut self.record);
+        if self
+            .shared
+            .state
+            .refused(row, record.unlogged(), all)
+            .is_err()
+        {
             let word = "refusals are not in their log: the journal does not take them";
             record.said.push(word.to_owned());
         }
         record.logged = record.notes.len();
+        record.counted = all;
     }
 
     /// Settles the effect that the gate left, and ends the session in the journal.

@@ -21,6 +21,8 @@ pub(super) struct Record {
     pub(super) came: usize,
     /// Those of the kept notes that are in the log of refusals.
     pub(super) logged: usize,
+    /// Refusals that the log knows of, one by one or not.
+    pub(super) counted: u64,
     /// What else there is to say.
     pub(super) said: Vec<String>,
 }
@@ -40,6 +42,11 @@ impl Record {
             self.notes.push(note);
         }
         None
+    }
+
+    /// The kept notes that are not in the log of refusals.
+    pub(super) fn unlogged(&self) -> &[RefusalNote] {
+        self.notes.get(self.logged..).unwrap_or_default()
     }
 
     /// The connection says what it was made within.

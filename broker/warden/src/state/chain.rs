@@ -44,6 +44,12 @@ pub(super) fn digest(bytes: &[u8]) -> Digest {
     Digest(*blake3::hash(bytes).as_bytes())
 }
 
+/// How much of a difference is kept, and its digest.
+pub(super) fn kept(diff: &[u8]) -> (u32, Digest) {
+    let bytes = u32::try_from(diff.len()).unwrap_or(u32::MAX);
+    (bytes, digest(diff))
+}
+
 /// The digest of the cage of a gate, as it reported it.
 pub(super) fn cage(report: &CageReport) -> Result<Digest, StateError> {
     Ok(digest(&encode(report)?))

@@ -51,7 +51,7 @@ use lives::{
     sessions_within_one_another_are_gone_when_the_outermost_has_ended,
 };
 use part::Part;
-use portcullis_protocol::control::{Answer, OverCause};
+use portcullis_protocol::control::{Answer, Order, OverCause, Refusals, Sessions};
 use portcullis_protocol::ledger::NOTES_MAX;
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::Incarnation;
@@ -107,6 +107,7 @@ const TESTS: &[(&str, fn())] = tests! {
     a_cage_that_is_not_whole_mints_nothing_and_leaves_no_process
     an_ended_session_has_no_process_when_the_answer_comes
     what_a_gate_must_not_say_kills_it
+    what_was_refused_is_on_record_when_its_gate_is_dead
     large_notes_are_cut_and_counted
     a_gate_that_lingers_after_its_last_word_is_killed
     closing_control_kills_its_sessions
@@ -255,6 +256,47 @@ fn what_a_gate_must_not_say_kills_it() {
         assert!(note.as_str().contains(said), "{request}: {note}");
         runtime::no_children_soon();
     }
+}
+
+/// The log of refusals has what a gate said before it was ended, and the lookups are answered.
+fn what_was_refused_is_on_record_when_its_gate_is_dead() {
+    let warden = start();
+    let mut runtime = Runtime::greeted(&warden);
+    let (minted, _worker) = runtime.mint("chatty").unwrap();
+    assert_eq!(runtime.over().cause, OverCause::GateDied);
+    let run = minted.run;
+    let (mut after, mut told) = (0, 0);
+    loop {
+        let Answer::Refusals(page) = runtime.ask(Order::Refusals(Refusals { run, after })) else {
+            panic!("no refusals");
+        };
+        assert_eq!(page.left_out, 1, "the one that was too many");
+        let Some(last) = page.refusals.as_slice().last() else {
+            break;
+        };
+        after = last.number;
+        told += page.refusals.as_slice().len();
+        let notes = page.refusals.as_slice().iter();
+        assert!(
+            notes
+                .clone()
+                .all(|refusal| refusal.session == minted.session)
+        );
+    }
+    assert_eq!(told, NOTES_MAX);
+    let Answer::Sessions(page) = runtime.ask(Order::Sessions(Sessions { run, after: 0 })) else {
+        panic!("no sessions");
+    };
+    let [session] = page.sessions.as_slice() else {
+        panic!("{page:?}");
+    };
+    assert_eq!(
+        (session.session, session.authority, session.receipts),
+        (minted.session, minted.authority, 0)
+    );
+    let cage = postcard::to_extend(&minted.cage, Vec::new()).unwrap();
+    assert_eq!(session.cage.0, *blake3::hash(&cage).as_bytes());
+    assert_eq!(session.first, session.head);
 }
 
 fn large_notes_are_cut_and_counted() {

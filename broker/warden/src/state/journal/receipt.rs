@@ -43,7 +43,6 @@ impl Journal {
         let open = session.open.ok_or_else(no_intent)?;
         let number = open.number.unwrap_or(self.last + 1);
         let at_ms = now_ms();
-        let kept = u32::try_from(diff.len()).unwrap_or(u32::MAX);
         let body = Body {
             number,
             incarnation: session.incarnation,
@@ -58,10 +57,9 @@ impl Journal {
             witness,
             request: open.request,
             end: end.clone(),
-            diff: (kept, chain::digest(diff)),
+            diff: chain::kept(diff),
         };
-        let body = body.write(session.version)?;
-        let life = session.life;
+        let (body, life) = (body.write(session.version)?, session.life);
         let link = chain::link(session.head, &body);
         let touched = chain::touched_text(end, &session.roots);
         let (run, head) = (sql(session.run.0), hex(&link.0));

@@ -46,131 +46,131 @@ fn each_is_found(kind: &str, changes: &[(&str, &str)]) {
 
 #[test]
 fn a_changed_row_is_named() {
-    each_is_found(
-        "changed",
-        &[
-            (
-                "UPDATE receipts SET body = zeroblob(length(body)) WHERE number = 2",
-                "receipt 2 of session 1 of run 1",
-            ),
-            (
-                "UPDATE receipts SET body = cast(body || x'00' AS BLOB) WHERE number = 2",
-                "receipt 2",
-            ),
-            (
-                "UPDATE receipts SET outcome = 'failed' WHERE number = 1",
-                "receipt 1",
-            ),
-            (
-                "UPDATE receipts SET witness = 'nobody' WHERE number = 1",
-                "receipt 1",
-            ),
-            (
-                "UPDATE receipts SET guarantee = 'exact' WHERE number = 1",
-                "receipt 1",
-            ),
-            (
-                "UPDATE receipts SET touched = 'delete /w/z' WHERE number = 1",
-                "receipt 1",
-            ),
-            (
-                "UPDATE receipts SET at_ms = at_ms + 1 WHERE number = 1",
-                "receipt 1",
-            ),
-            (
-                "UPDATE receipts SET link = (SELECT link FROM receipts WHERE number = 2)
-                 WHERE number = 1",
-                "receipt 1",
-            ),
-            (
-                "UPDATE receipts SET diff = x'00' WHERE number = 1",
-                "the difference of receipt 1",
-            ),
-            (
-                "UPDATE sessions SET owner = 'me' WHERE id = 1",
-                "session 1 of run 1",
-            ),
-            (
-                "UPDATE sessions SET conversation = 'x' WHERE id = 4",
-                "session 4 of run 2",
-            ),
-            (
-                "UPDATE sessions SET parent = authority WHERE id = 2",
-                "session 2 of run 1",
-            ),
-            (
-                "UPDATE sessions SET authority = authority || '00' WHERE id = 1",
-                "row 1",
-            ),
-            (
-                "UPDATE sessions SET request = 'x' WHERE id = 1",
-                "session 1",
-            ),
-            ("UPDATE sessions SET began_ms = 1 WHERE id = 1", "session 1"),
-            ("UPDATE sessions SET roots = 'x' WHERE id = 1", "session 1"),
-            ("UPDATE sessions SET chain = 1 WHERE id = 1", "session 1"),
-            (
-                "UPDATE sessions SET chain = 9 WHERE id = 1",
-                "row 1 of the sessions",
-            ),
-            ("UPDATE sessions SET last = 1 WHERE id = 1", "session 1"),
-            ("UPDATE sessions SET head = '00' WHERE id = 1", "session 1"),
-            (
-                "UPDATE sessions SET done = done + 1, uncertain = uncertain - 1 WHERE id = 1",
-                "session 1",
-            ),
-            ("UPDATE heads SET at_ms = 0 WHERE position = 1", "head 1"),
-            ("UPDATE heads SET receipts = 1 WHERE position = 1", "head 1"),
-            ("UPDATE heads SET link = head WHERE position = 2", "head 2"),
-            (
-                "UPDATE proposals SET approver = 'runtime' WHERE id = 1",
-                "proposal 1",
-            ),
-            (
-                "UPDATE proposals SET state = 'approved' WHERE id = 1",
-                "proposal 1",
-            ),
-        ],
-    );
+    each_is_found("changed", CHANGED);
 }
+
+/// What is done, and what is named.
+const CHANGED: &[(&str, &str)] = &[
+    (
+        "UPDATE receipts SET body = zeroblob(length(body)) WHERE number = 2",
+        "receipt 2 of session 1 of run 1",
+    ),
+    (
+        "UPDATE receipts SET body = cast(body || x'00' AS BLOB) WHERE number = 2",
+        "receipt 2",
+    ),
+    (
+        "UPDATE receipts SET outcome = 'failed' WHERE number = 1",
+        "receipt 1",
+    ),
+    (
+        "UPDATE receipts SET witness = 'nobody' WHERE number = 1",
+        "receipt 1",
+    ),
+    (
+        "UPDATE receipts SET guarantee = 'exact' WHERE number = 1",
+        "receipt 1",
+    ),
+    (
+        "UPDATE receipts SET touched = 'delete /w/z' WHERE number = 1",
+        "receipt 1",
+    ),
+    (
+        "UPDATE receipts SET at_ms = at_ms + 1 WHERE number = 1",
+        "receipt 1",
+    ),
+    (
+        "UPDATE receipts SET link = (SELECT link FROM receipts WHERE number = 2)
+                 WHERE number = 1",
+        "receipt 1",
+    ),
+    (
+        "UPDATE receipts SET diff = x'00' WHERE number = 1",
+        "the difference of receipt 1",
+    ),
+    (
+        "UPDATE sessions SET owner = 'me' WHERE id = 1",
+        "session 1 of run 1",
+    ),
+    (
+        "UPDATE sessions SET conversation = 'x' WHERE id = 4",
+        "session 4 of run 2",
+    ),
+    (
+        "UPDATE sessions SET parent = authority WHERE id = 2",
+        "session 2 of run 1",
+    ),
+    (
+        "UPDATE sessions SET authority = authority || '00' WHERE id = 1",
+        "row 1",
+    ),
+    (
+        "UPDATE sessions SET request = 'x' WHERE id = 1",
+        "session 1",
+    ),
+    ("UPDATE sessions SET began_ms = 1 WHERE id = 1", "session 1"),
+    ("UPDATE sessions SET roots = 'x' WHERE id = 1", "session 1"),
+    ("UPDATE sessions SET chain = 1 WHERE id = 1", "session 1"),
+    (
+        "UPDATE sessions SET chain = 9 WHERE id = 1",
+        "row 1 of the sessions",
+    ),
+    ("UPDATE sessions SET last = 1 WHERE id = 1", "session 1"),
+    ("UPDATE sessions SET head = '00' WHERE id = 1", "session 1"),
+    (
+        "UPDATE sessions SET done = done + 1, uncertain = uncertain - 1 WHERE id = 1",
+        "session 1",
+    ),
+    ("UPDATE heads SET at_ms = 0 WHERE position = 1", "head 1"),
+    ("UPDATE heads SET receipts = 1 WHERE position = 1", "head 1"),
+    ("UPDATE heads SET link = head WHERE position = 2", "head 2"),
+    (
+        "UPDATE proposals SET approver = 'runtime' WHERE id = 1",
+        "proposal 1",
+    ),
+    (
+        "UPDATE proposals SET state = 'approved' WHERE id = 1",
+        "proposal 1",
+    ),
+];
 
 #[test]
 fn a_missing_row_is_named() {
-    each_is_found(
-        "missing",
-        &[
-            (
-                "DELETE FROM receipts WHERE number = 1",
-                "before receipt 2 of session 1",
-            ),
-            (
-                "DELETE FROM receipts WHERE number = 2",
-                "of session 1 of run 1 after 1, up to 2",
-            ),
-            (
-                "DELETE FROM receipts WHERE number = 5",
-                "of session 3 of run 1, the last of them 5",
-            ),
-            ("DELETE FROM heads WHERE position = 1", "row 1 of the heads"),
-            ("DELETE FROM heads WHERE position = 2", "row 2 of the heads"),
-            (
-                "DELETE FROM receipts WHERE session = 1; DELETE FROM heads WHERE session = 1;
-                 DELETE FROM sessions WHERE id = 1",
-                "row 1 of the sessions",
-            ),
-            (
-                "DELETE FROM receipts WHERE session = 4; DELETE FROM sessions WHERE id = 4",
-                "row 4 of the sessions",
-            ),
-            (
-                "DELETE FROM receipts WHERE session = 2; DELETE FROM heads WHERE position = 2",
-                "receipts of session 2",
-            ),
-            ("DELETE FROM proposals", "proposal 1, by which receipt 6"),
-            ("DELETE FROM runs WHERE run = 1", "row 1 of the runs"),
-        ],
-    );
+    each_is_found("missing", MISSING);
 }
+
+/// What is done, and what is named.
+const MISSING: &[(&str, &str)] = &[
+    (
+        "DELETE FROM receipts WHERE number = 1",
+        "before receipt 2 of session 1",
+    ),
+    (
+        "DELETE FROM receipts WHERE number = 2",
+        "of session 1 of run 1 after 1, up to 2",
+    ),
+    (
+        "DELETE FROM receipts WHERE number = 5",
+        "of session 3 of run 1, the last of them 5",
+    ),
+    ("DELETE FROM heads WHERE position = 1", "row 1 of the heads"),
+    ("DELETE FROM heads WHERE position = 2", "row 2 of the heads"),
+    (
+        "DELETE FROM receipts WHERE session = 1; DELETE FROM heads WHERE session = 1;
+                 DELETE FROM sessions WHERE id = 1",
+        "row 1 of the sessions",
+    ),
+    (
+        "DELETE FROM receipts WHERE session = 4; DELETE FROM sessions WHERE id = 4",
+        "row 4 of the sessions",
+    ),
+    (
+        "DELETE FROM receipts WHERE session = 2; DELETE FROM heads WHERE position = 2",
+        "receipts of session 2",
+    ),
+    ("DELETE FROM proposals", "proposal 1, by which receipt 6"),
+    ("DELETE FROM runs WHERE run = 1", "row 1 of the runs"),
+];
 
 #[test]
 fn rows_in_another_order_are_named() {
