@@ -159,6 +159,7 @@ const TESTS: &[(&str, fn())] = tests! {
     only_who_runs_a_session_keeps_it_and_a_delegated_one_keeps_no_more_than_it_has
     what_is_restored_within_a_session_ends_with_it
     a_session_goes_on_in_another_conversation_with_half_of_what_is_left
+    a_listed_user_decides_and_does_nothing_else
 };
 
 fn a_session_is_minted_served_and_told() {
