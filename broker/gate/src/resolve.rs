@@ -227,11 +227,18 @@ impl Asked<'_> {
         if path.names().any(Temporary::is_one) {
             return Err(self.refuse(Code::InvalidName).noting(RESERVED));
         }
-        self.decide(
-            self.session
-                .policy
-                .judge(self.parts.root, path, self.parts.verb),
-        )
+        let (root, verb) = (self.parts.root, self.parts.verb);
+        let policy = &self.session.policy;
+        match policy.judge(root, path, verb) {
+            Judgement::Hidden if self.shows() => match policy.asked_beside(root, path, verb) {
+                Some(rule) => self.decide(Judgement::Asks(rule)),
+                None => self.decide(Judgement::Hidden),
+            },
+            judgement @ (Judgement::Clear
+            | Judgement::Denied(_)
+            | Judgement::Asks(_)
+            | Judgement::Hidden) => self.decide(judgement),
+        }
     }
 
     fn decide(&self, judgement: Judgement<'_>) -> Result<(), Refusal> {

@@ -145,6 +145,25 @@ impl Policy {
         self.judge_place(&self.place(root, path), verb)
     }
 
+    /// The rule that makes an approval needed for `verb` at `path`, which is hidden, as it does for
+    /// names beside it that are not there: by the same answer nobody learns that it is hidden.
+    pub fn asked_beside(&self, root: RootIndex, path: &RelPath, verb: Verb) -> Option<&Rule> {
+        match self.asking {
+            Asking::Refuse => {}
+            Asking::Granted => return None,
+        }
+        let place = self.place(root, path);
+        let visible = |n: &usize| {
+            let denial = self.denials().get(*n);
+            denial.is_some_and(|denial| match denial.effect {
+                Effect::Deny | Effect::Ask => true,
+                Effect::Hide => false,
+            })
+        };
+        let hits: Vec<usize> = place.hits.into_iter().filter(visible).collect();
+        self.raw(&hits, verb).rule_that_asks()
+    }
+
     /// What the denials of single objects say of this device and inode.
     pub fn judge_object(&self, object: (u64, u64), verb: Verb) -> Judgement<'_> {
         if self.objects.is_empty() {
