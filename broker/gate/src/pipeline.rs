@@ -156,11 +156,7 @@ pub(crate) fn change(
             Deed::DryRun => return dry_run(session, &plan, outlet).map(unused),
             Deed::Commit => {}
         }
-        let begun = plan.intent().and_then(|intent| {
-            let cost = Cost::of(&intent);
-            ledger.begin(plan.tree, intent).map(|begun| (begun, cost))
-        });
-        let (begun, cost) = match begun {
+        let (begun, cost) = match begin(ledger, &plan) {
             Ok(begun) => begun,
             Err(refusal) => return outlet.refuse(&refusal).map(unused),
         };
@@ -209,6 +205,13 @@ pub(crate) fn change(
             return outlet.changed(&changed, behind).map(|()| Used::Yes);
         }
     }
+}
+
+/// Begins what is planned, and says what it costs.
+fn begin(ledger: &Ledger, plan: &Plan) -> Result<(Begun, Cost), Refusal> {
+    let intent = plan.intent()?;
+    let cost = Cost::of(&intent);
+    ledger.begin(plan.tree, intent).map(|begun| (begun, cost))
 }
 
 /// Ends a change set that cannot be planned, or only with an approval.

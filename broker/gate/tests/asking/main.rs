@@ -13,4 +13,5 @@ mod proposed;
 mod session;
 #[cfg(test)]
 mod stage;
+#[cfg(test)]
 mod within;
