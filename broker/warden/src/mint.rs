@@ -47,6 +47,8 @@ pub(crate) enum MintError {
     UnknownRoot(u64),
     #[error("root {0} was deleted")]
     RootGone(u64),
+    #[error("root {0} is private: it is for one owner, and the order names another or none")]
+    Private(u64),
     #[error("a grant names root {0}, which is not among the order's roots")]
     GrantOutside(u64),
     #[error("the prefix of a grant on root {root}: {error}")]
@@ -81,7 +83,8 @@ impl MintError {
         let code = match self {
             Self::UnknownRoot(_) => Code::UnknownRoot,
             Self::RootGone(_) => Code::RootGone,
-            Self::GrantOutside(_)
+            Self::Private(_)
+            | Self::GrantOutside(_)
             | Self::Prefix { .. }
             | Self::ReservedName(_)
             | Self::MissingDescriptor { .. }
@@ -190,6 +193,9 @@ fn ordered(order: &control::Mint, sealed: &Roots) -> Result<Vec<Ordered>, MintEr
         let stat = rustix::fs::fstat(directory.directory()).map_err(MintError::Root)?;
         if stat.st_nlink == 0 {
             return Err(MintError::RootGone(wanted.root.0));
+        }
+        if !directory.is_for(&order.owner) {
+            return Err(MintError::Private(wanted.root.0));
         }
         let mut root = directory.root().clone();
         if let Some(label) = &wanted.label {

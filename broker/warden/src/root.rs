@@ -4,11 +4,14 @@ use crate::sys;
 use portcullis_protocol::authority::{
     Durable, DurableField, FileSystem, Root, RootId, RootIdentity, Scope,
 };
+use portcullis_protocol::bounded::Text;
+use portcullis_protocol::limits::REASON_BYTES_MAX;
 use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::view::Timestamp;
 use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, ResolveFlags, StatxFlags};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 
 /// `STATX_MNT_ID_UNIQUE` (Linux 6.8), which rustix does not name.
 const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
@@ -23,6 +26,8 @@ const DELETED: &[u8] = b" (deleted)";
 pub(crate) struct SealedRoot {
     root: Root,
     directory: OwnedFd,
+    /// Of a private one: whose sessions have it, since the first of them.
+    owner: OnceLock<Text<REASON_BYTES_MAX>>,
 }
 
 /// Why a directory cannot become a root. For the runtime: may name host things.
@@ -92,6 +97,7 @@ impl SealedRoot {
                 file_system,
             },
             directory,
+            owner: OnceLock::new(),
         })
     }
 
@@ -111,6 +117,7 @@ impl SealedRoot {
                 ..root.clone()
             },
             directory,
+            owner: OnceLock::new(),
         })
     }
 
@@ -125,6 +132,18 @@ impl SealedRoot {
         at_place(&self.root)
             .and_then(|there| observe(there.as_fd()))
             .is_ok_and(|there| there == self.root.identity)
+    }
+
+    /// Whether a session of this owner may have it. A private one is for the owner that it was given to
+    /// first, who has a name.
+    pub(crate) fn is_for(&self, owner: &Text<REASON_BYTES_MAX>) -> bool {
+        match self.root.scope {
+            Scope::Private => {
+                let named = !owner.as_str().is_empty();
+                named && self.owner.get_or_init(|| owner.clone()) == owner
+            }
+            Scope::Workspace | Scope::Scratch | Scope::External => true,
+        }
     }
 
     /// What an authority says of it.

@@ -35,7 +35,7 @@ pub(crate) fn restore(
     own: &Own,
 ) -> Result<Composed, Refusal> {
     let refused = |error: MintError| error.refusal();
-    let passed = passed(how.roots, sealed)?;
+    let passed = passed(how.roots, &kept.parts().owner, sealed)?;
     for root in &kept.parts().roots {
         if let Some((_, now)) = passed.iter().find(|(label, _)| *label == root.label) {
             check_is_the_same(root, now.root())?;
@@ -51,12 +51,19 @@ pub(crate) fn restore(
     Composed::of(authority, sealed, Few::default()).map_err(refused)
 }
 
-fn passed(orders: &[RootOrder], sealed: &Roots) -> Result<Vec<Passed>, Refusal> {
+fn passed(
+    orders: &[RootOrder],
+    owner: &Text<REASON_BYTES_MAX>,
+    sealed: &Roots,
+) -> Result<Vec<Passed>, Refusal> {
     let mut passed: Vec<Passed> = Vec::new();
     for order in orders {
         let root = find(sealed, order.root).map_err(|error| error.refusal())?;
         if root.is_gone() {
             return Err(MintError::RootGone(order.root.0).refusal());
+        }
+        if !root.is_for(owner) {
+            return Err(MintError::Private(order.root.0).refusal());
         }
         let label = order.label.as_ref().unwrap_or(&root.root().label);
         if passed.iter().any(|(known, _)| known == label) {

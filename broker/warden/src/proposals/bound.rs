@@ -98,7 +98,7 @@ pub(crate) fn same(approved: &Intent, now: &Intent) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn changed(step: Option<&Step>, what: &str) -> Refusal {
+pub(super) fn changed(step: Option<&Step>, what: &str) -> Refusal {
     let note = format!("what was approved has changed since: {what}");
     let refusal = Refusal::new(Code::Conflict).noting(&note);
     match step {

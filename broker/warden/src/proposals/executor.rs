@@ -314,11 +314,29 @@ impl Doing<'_> {
         if bound::used_for(intent) != Ok(used) {
             return Err(Lied("the gate would do another kind of thing than it says"));
         }
-        let same = bound::same(self.approved, intent);
+        let same = bound::same(self.approved, intent).and_then(|()| self.check_roots(intent));
         if same.is_err() {
             self.ended = Ended::Changed;
         }
         Ok(same)
+    }
+
+    /// Whether the roots are what they were: the places that were shown to whoever approved lead
+    /// through them.
+    fn check_roots(&self, intent: &Intent) -> Result<(), Refusal> {
+        let mut seen = None;
+        for step in intent.steps.as_slice() {
+            let index = step.touched.root;
+            if seen == Some(index) {
+                continue;
+            }
+            let root = self.work.asker.roots.get(usize::from(index.0));
+            if !root.is_some_and(|root| root.stands()) {
+                return Err(bound::changed(Some(step), "its root is not where it was"));
+            }
+            seen = Some(index);
+        }
+        Ok(())
     }
 
     /// Takes what the gate had said before it was gone.
