@@ -2,7 +2,11 @@
 
 /// A number of things.
 pub(crate) fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+    match (count, what.strip_suffix('y')) {
+        (1, _) => format!("{count} {what}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        (_, None) => format!("{count} {what}s"),
+    }
 }
 
 /// Bytes in whole units, rounded down to a tenth.

@@ -95,7 +95,10 @@ fn an_export_is_checked_with_no_records_and_says_all_that_receipts_do() {
     assert_eq!(checked(&other, "all.jsonl", &["--head", link]).0, 0);
     let other_head = "0".repeat(64);
     assert_eq!(checked(&other, "all.jsonl", &["--head", &other_head]).0, 1);
-    assert!(!other.at("state/portcullis").exists(), "nothing was made for it");
+    assert!(
+        !other.at("state/portcullis").exists(),
+        "nothing was made for it"
+    );
 }
 
 #[test]

@@ -15,8 +15,9 @@ pub(crate) use read::{is_short, read, read_bound};
 pub(crate) use search::{check as check_search, search};
 
 use crate::bind::Bound;
+use crate::lacking::not_granted;
 use crate::session::Session;
-use portcullis_protocol::authority::{DenialTarget, Effect, Grant, Inputs, Operation};
+use portcullis_protocol::authority::{DenialTarget, Effect, Grant, Inputs, Level, Operation};
 use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::limits::PATTERN_BYTES_MAX;
 use portcullis_protocol::path::RelPath;
@@ -24,7 +25,8 @@ use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
     DenialView, GrantView, Identity, Limits, Reply, RootView, Verdict,
 };
-use portcullis_protocol::verb::Verb;
+use portcullis_protocol::verb::{Mode, Verb};
+use portcullis_protocol::view::Kind;
 
 /// What the session may do. Hiding denials are absent, and nothing counts them.
 pub(crate) fn whoami(session: &Session) -> Result<Reply, Refusal> {
@@ -105,21 +107,56 @@ fn shown_pattern(session: &Session, target: &DenialTarget) -> Option<Bytes<PATTE
 /// so the answer cannot differ from the deed, and shows nothing that the deed would not.
 pub(crate) fn why(session: &Session, verb: Verb, reached: Result<Bound, Refusal>) -> Reply {
     let verdict = match reached {
-        Ok(bound) => {
-            let operation = Operation::of(verb);
-            match session
-                .authority
-                .grant(bound.root(), bound.path(), operation)
-            {
-                Some(grant) => Verdict::Allowed {
-                    grant: view(grant),
-                    binding: bound.binding(),
-                },
-                None => Verdict::Refused(Refusal::new(Code::NotGranted).of(verb)),
-            }
-        }
+        Ok(bound) => allowed(session, &bound, verb),
         Err(refusal) if refusal.code == Code::NeedsApproval => Verdict::Asks { rule: refusal.rule },
         Err(refusal) => Verdict::Refused(refusal),
     };
     Reply::Why(verdict)
+}
+
+/// How far a verb is allowed on an object that is there: which of its modes that is, is known.
+fn allowed(session: &Session, bound: &Bound, verb: Verb) -> Verdict {
+    let binding = bound.binding();
+    let operation = Operation {
+        mode: on_what_is_there(verb, binding.observation.kind),
+        ..Operation::of(verb)
+    };
+    let (root, path) = (bound.root(), bound.path());
+    match (
+        session.authority.grant(root, path, operation),
+        session.level(root, path, operation),
+    ) {
+        (Some(grant), _) => Verdict::Allowed {
+            grant: view(grant),
+            binding,
+        },
+        (None, Level::Ask | Level::Granted) => Verdict::Asks { rule: None },
+        (None, Level::Nothing) => {
+            let refusal = not_granted(session, operation, path.as_bytes(), (root, path));
+            Verdict::Refused(refusal)
+        }
+    }
+}
+
+/// The mode of a verb on an object of this kind. A move's is known only with where it goes.
+const fn on_what_is_there(verb: Verb, kind: Kind) -> Option<Mode> {
+    match (verb, kind) {
+        (Verb::Write, _) => Some(Mode::WriteOver),
+        (Verb::Delete, Kind::Directory) => Some(Mode::DeleteDirectory),
+        (Verb::Delete, _) => Some(Mode::DeleteFile),
+        (
+            Verb::Stat
+            | Verb::Read
+            | Verb::List
+            | Verb::Glob
+            | Verb::Search
+            | Verb::Edit
+            | Verb::Mkdir
+            | Verb::Move
+            | Verb::DeleteTree
+            | Verb::Chmod
+            | Verb::Link,
+            _,
+        ) => None,
+    }
 }
