@@ -257,10 +257,12 @@ impl Proposals {
             let note = "it is not what was shown; look at it again";
             return Err(Refusal::new(Code::Conflict).noting(note));
         }
-        let is = state.decide_proposal(id, decided).map_err(unwritten)?;
+        let is = state
+            .decide_proposal(id, decided)
+            .map_err(|error| unwritten(&error))?;
         if is != Some(decided.state()) {
             // It is past its time, or void on record.
-            state.void_proposal(id).map_err(unwritten)?;
+            state.void_proposal(id).map_err(|error| unwritten(&error))?;
             table.remove(id);
             return Err(is_decided("void"));
         }
@@ -469,7 +471,7 @@ fn is_decided(how: &str) -> Refusal {
     Refusal::new(Code::Decided).noting(&format!("it is {how}"))
 }
 
-fn unwritten(error: StateError) -> Refusal {
+fn unwritten(error: &StateError) -> Refusal {
     Refusal::new(Code::NoLedger).noting(&error.to_string())
 }
 

@@ -459,13 +459,15 @@ fn sessions_within_one_another_share_their_places() {
             Found::Full(refusal) => {
                 assert_eq!((n, refusal.code), (PROPOSALS_MAX, Code::TooManyInFlight));
             }
-            other => panic!("{other:?}"),
+            other @ (Found::Pending(_) | Found::Refused(_) | Found::Approved(_) | Found::Busy) => {
+                panic!("{other:?}")
+            }
         }
     }
     assert_eq!(places.len(), PROPOSALS_MAX);
     // Another family has places of its own, and one that was left is free again.
     let other = world.sessions[1].0;
-    let mut found = |session, family| {
+    let found = |session, family| {
         let found = world
             .proposals
             .find(world.state(), (session, family), Digest([1; 32]));

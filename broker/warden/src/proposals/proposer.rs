@@ -150,7 +150,7 @@ async fn keep(
     let until = at_ms.saturating_add(PROPOSAL_TIME_MS);
     let expires_ms = authority.parts().expires_ms.unwrap_or(until).min(until);
     let times = (at_ms, expires_ms);
-    let shown = show::record(&work.asker, authority, &work.asked, &bound, &diff, times);
+    let shown = show::record(&work.asker, authority, &work.asked, (&bound, &diff), times);
     let (record, diff) = match shown {
         Ok(shown) => shown,
         Err(refusal) => {

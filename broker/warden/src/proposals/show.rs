@@ -91,8 +91,7 @@ pub(super) fn record(
     asker: &Asker,
     authority: &Authority,
     asked: &Asked,
-    bound: &Bound,
-    diff: &[u8],
+    (bound, diff): (&Bound, &[u8]),
     (at_ms, expires_ms): (u64, u64),
 ) -> Result<(ProposalRecord, Vec<u8>), Refusal> {
     let parts = authority.parts();

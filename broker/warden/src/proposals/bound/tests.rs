@@ -183,8 +183,9 @@ fn only_what_may_be_asked_for_is_taken_from_a_gate() {
 }
 
 /// The note of the refusal, where they are not the same.
-fn differ(approved: &[Step], now: &[Step]) -> Option<String> {
-    let refusal = same(&intent(approved.to_vec()), &intent(now.to_vec())).err()?;
+fn differ(approved: &[&Step], now: &[&Step]) -> Option<String> {
+    let intent = |steps: &[&Step]| intent(steps.iter().map(|step| (*step).clone()).collect());
+    let refusal = same(&intent(approved), &intent(now)).err()?;
     assert_eq!(refusal.code, Code::Conflict);
     Some(refusal.note.unwrap().as_str().to_owned())
 }
@@ -192,12 +193,12 @@ fn differ(approved: &[Step], now: &[Step]) -> Option<String> {
 #[test]
 fn the_same_names_versions_and_results_are_the_same() {
     let was = step(Verb::Write, "asked/x", file(Some(stamp(9, 1))), file(None));
-    assert_eq!(differ(&[was.clone()], &[was.clone()]), None);
+    assert_eq!(differ(&[&was], &[&was]), None);
     let elsewhere = Step {
         temporary: Some(Temporary([1; 16])),
         ..was.clone()
     };
-    assert_eq!(differ(&[was.clone()], &[elsewhere]), None, "its own affair");
+    assert_eq!(differ(&[&was], &[&elsewhere]), None, "its own affair");
     let made = Step {
         touched: Touched {
             after: file(Some(stamp(10, 2))),
@@ -205,17 +206,13 @@ fn the_same_names_versions_and_results_are_the_same() {
         },
         ..was.clone()
     };
-    assert_eq!(
-        differ(&[was.clone()], &[made]),
-        None,
-        "it has an object now"
-    );
+    assert_eq!(differ(&[&was], &[&made]), None, "it has an object now");
     let inner = step(Verb::Write, "asked/d/x", file(None), file(None));
-    assert_eq!(differ(&[inner.clone()], &[inner]), None, "made by the set");
+    assert_eq!(differ(&[&inner], &[&inner]), None, "made by the set");
     // An entry of a directory has come or gone: its name is bound, not what is below.
     let (before, after) = (directory(stamp(5, 1)), directory(stamp(5, 2)));
     let chmod = |before| step(Verb::Chmod, "asked/d", before, directory(stamp(5, 3)));
-    assert_eq!(differ(&[chmod(before)], &[chmod(after)]), None);
+    assert_eq!(differ(&[&chmod(before)], &[&chmod(after)]), None);
 }
 
 #[test]
@@ -224,7 +221,7 @@ fn whatever_has_changed_since_is_told() {
     let with = |change: &dyn Fn(&mut Step)| {
         let mut now = was.clone();
         change(&mut now);
-        differ(&[was.clone()], &[now])
+        differ(&[&was], &[&now])
     };
     let before = |state: PathState| with(&|s| s.touched.before = state);
     let gone = before(PathState::Absent).unwrap();
@@ -252,15 +249,12 @@ fn whatever_has_changed_since_is_told() {
         }
     };
     assert!(with(&|s| s.touched.after = PathState::Present(other)).is_some());
-    assert!(differ(&[was.clone()], &[]).is_some(), "fewer");
-    assert!(
-        differ(&[was.clone()], &[was.clone(), was.clone()]).is_some(),
-        "more"
-    );
+    assert!(differ(&[&was], &[]).is_some(), "fewer");
+    assert!(differ(&[&was], &[&was, &was]).is_some(), "more");
     // An approved absence does not cover what has appeared.
     let absent = read("asked/x", PathState::Absent);
     let appeared = read("asked/x", file(Some(stamp(9, 1))));
-    let note = differ(&[absent], &[appeared]).unwrap();
+    let note = differ(&[&absent], &[&appeared]).unwrap();
     assert!(
         note.ends_with("something of that name has appeared"),
         "{note}"
@@ -275,6 +269,6 @@ fn whatever_has_changed_since_is_told() {
             PathState::Absent,
         )
     };
-    assert!(differ(&[tree(1)], &[tree(2)]).is_some());
-    assert_eq!(differ(&[tree(1)], &[tree(1)]), None);
+    assert!(differ(&[&tree(1)], &[&tree(2)]).is_some());
+    assert_eq!(differ(&[&tree(1)], &[&tree(1)]), None);
 }
