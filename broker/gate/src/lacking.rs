@@ -97,3 +97,6 @@ fn named(ancestor: &Ancestor) -> String {
     let request: String = ancestor.request.as_str().chars().take(NAME_CHARS).collect();
     format!("session {} `{request}`", ancestor.session.0)
 }
+
+#[cfg(test)]
+mod tests;

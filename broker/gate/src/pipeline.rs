@@ -193,15 +193,8 @@ pub(crate) fn change(
             Outcome::Failed => {}
         }
         if !(moved && tries < TRIES_MAX) {
-            let mut changed = changed(session, (receipt, finish), matches, shown.as_deref());
-            let behind = match &shown {
-                Some(shown) => &shown.bytes,
-                None => {
-                    let (diff, left_out) = told_difference(session, diff.bytes());
-                    changed.diff_cut = changed.diff_cut.saturating_add(left_out);
-                    diff
-                }
-            };
+            let behind = (shown.as_deref(), diff.bytes());
+            let (changed, behind) = changed(session, (receipt, finish), matches, behind);
             return outlet.changed(&changed, behind).map(|()| Used::Yes);
         }
     }
@@ -265,15 +258,20 @@ fn confirmed(
     }
 }
 
-/// What is told of an effect that ended.
-fn changed(
+/// What is told of an effect that ended, and what goes behind it: what the object in the way has
+/// become, or else the difference.
+fn changed<'b>(
     session: &Session,
     (receipt, finish): (ReceiptId, Finish),
     matches: Matches,
-    shown: Option<&Shown>,
-) -> Changed {
+    (shown, diff): (Option<&'b Shown>, &'b [u8]),
+) -> (Changed, &'b [u8]) {
     let (matched, matched_cut) = matches.into_parts();
-    Changed {
+    let (behind, left_out) = match shown {
+        Some(shown) => (shown.bytes.as_slice(), 0),
+        None => told_difference(session, diff),
+    };
+    let changed = Changed {
         receipt,
         outcome: finish.outcome,
         guarantee: finish.guarantee,
@@ -282,9 +280,10 @@ fn changed(
         left: finish.left,
         matched,
         matched_cut,
-        diff_cut: finish.diff_cut,
+        diff_cut: finish.diff_cut.saturating_add(left_out),
         region: shown.map(|shown| shown.region),
-    }
+    };
+    (changed, behind)
 }
 
 fn dry_run(session: &Session, plan: &Plan, outlet: &mut Outlet) -> Result<(), Gone> {
