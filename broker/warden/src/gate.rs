@@ -1,6 +1,7 @@
 //! One session's life: its gate started, serving, reaped, its effect settled. What a gate says is
 //! not trusted.
 
+mod after;
 mod asking;
 mod record;
 mod starting;
@@ -40,8 +41,6 @@ use tokio::time::{Instant, sleep_until};
 const GRACE: Duration = Duration::from_secs(1);
 /// How long a gate may leave its ledger full.
 const ANSWER_DEADLINE: Duration = Duration::from_millis(SEND_DEADLINE_MS as u64);
-/// Refusals that are put on record in one step while the session runs.
-const REFUSALS_AT_ONCE: usize = 16;
 
 /// A session whose gate is to be started.
 pub(crate) struct Session {
@@ -277,7 +276,11 @@ impl Life<'_> {
             Event::Finish(end) => self.effects.finish(&end, &content).map(Some),
             Event::Refused(note) => {
                 let ending = self.record.note(note);
+<<<<<<< HEAD
                 self.note_refusals();
+=======
+                self.note_refusals(after::REFUSALS_AT_ONCE, None);
+>>>>>>> e0b83bdfb2201fd75612151096ff7bbf7fb6f5e5
                 return ending;
             }
             Event::Finished(finished) => return Some(Ending::Finished(finished)),
@@ -323,6 +326,7 @@ impl Life<'_> {
             .map(|error| Ending::Died(broken(&ReceiveError::Transport(error))))
     }
 
+<<<<<<< HEAD
     /// Takes what a gate that is gone had said before. Its last word holds over a revocation
     /// that came after it, and the end of its effect over what an observer would see.
     fn drain(&mut self, ending: Ending) -> Ending {
@@ -395,6 +399,8 @@ impl Life<'_> {
         record.counted = all;
     }
 
+=======
+>>>>>>> e0b83bdfb2201fd75612151096ff7bbf7fb6f5e5
     /// Settles the effect that the gate left, and ends the session in the journal.
     async fn settle(&mut self, id: SessionId, row: SessionRow, writer: Option<&Writer>) {
         if let (Some(running), Some(writer)) = (self.effects.left(), writer) {

@@ -315,7 +315,7 @@ fn what_was_begun_before_the_system_started_anew_is_looked_at_on_todays_devices(
         was.identity.mount += 7;
     });
     let found = found.unwrap();
-    assert_eq!(found.authority.parts().roots, [root.clone()]);
+    assert_eq!(found.authority.parts().roots, std::slice::from_ref(&root));
     assert_eq!(found.authority.parts().grants.len(), 1);
     assert!(before(&|was| was.durable.inode += 1).is_none());
     assert!(before(&|was| was.location = RelPath::parse(b"nowhere").unwrap()).is_none());
