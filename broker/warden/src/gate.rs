@@ -276,11 +276,7 @@ impl Life<'_> {
             Event::Finish(end) => self.effects.finish(&end, &content).map(Some),
             Event::Refused(note) => {
                 let ending = self.record.note(note);
-<<<<<<< HEAD
                 self.note_refusals();
-=======
-                self.note_refusals(after::REFUSALS_AT_ONCE, None);
->>>>>>> e0b83bdfb2201fd75612151096ff7bbf7fb6f5e5
                 return ending;
             }
             Event::Finished(finished) => return Some(Ending::Finished(finished)),
@@ -326,81 +322,6 @@ impl Life<'_> {
             .map(|error| Ending::Died(broken(&ReceiveError::Transport(error))))
     }
 
-<<<<<<< HEAD
-    /// Takes what a gate that is gone had said before. Its last word holds over a revocation
-    /// that came after it, and the end of its effect over what an observer would see.
-    fn drain(&mut self, ending: Ending) -> Ending {
-        while let Ok(event) = self.ledger.receive_now(&self.shared.buffer) {
-            let goes_on = match (event.message, &ending) {
-                (Event::Finish(end), _) => self.effects.finish(&end, &event.content).is_ok(),
-                (Event::Confirmed(_), _) => self.effects.confirmed().is_ok(),
-                (Event::Refused(note), _) => self.record.note(note).is_none(),
-                (Event::Finished(finished), Ending::Revoked) => return Ending::Finished(finished),
-                // It asked, and has had no answer: nothing was done.
-                (
-                    Event::Begin(_)
-                    | Event::Amend(_)
-                    | Event::Unlock(_)
-                    | Event::Delegate(_)
-                    | Event::EndDelegated(_)
-                    | Event::Propose(_)
-                    | Event::Claim(_),
-                    _,
-                ) => true,
-                (
-                    Event::Finished(_)
-                    | Event::Ready(_)
-                    | Event::Fault(_)
-                    | Event::Seen(_)
-                    | Event::Bound(_)
-                    | Event::Unbound(_),
-                    _,
-                ) => false,
-            };
-            if !goes_on {
-                break;
-            }
-        }
-        ending
-    }
-
-    /// Puts notes on record, where there are enough that are not yet: a session that is refused much
-    /// shall not have the journal write as often.
-    fn note_refusals(&mut self) {
-        if self.record.unlogged().len() >= REFUSALS_AT_ONCE {
-            self.log_refusals(self.record.came as u64);
-        }
-    }
-
-    /// Puts the rest on record, and how many refusals there were in all, where the gate could say.
-    fn note_last_refusals(&mut self, ending: &Ending) {
-        let came = self.record.came as u64;
-        let all = match ending {
-            Ending::Finished(finished) => finished.tally.refused.max(came),
-            Ending::Revoked | Ending::Died(_) => came,
-        };
-        if all > self.record.counted {
-            self.log_refusals(all);
-        }
-    }
-
-    fn log_refusals(&mut self, all: u64) {
-        let (row, record) = (self.effects.session(), &mut self.record);
-        if self
-            .shared
-            .state
-            .refused(row, record.unlogged(), all)
-            .is_err()
-        {
-            let word = "refusals are not in their log: the journal does not take them";
-            record.said.push(word.to_owned());
-        }
-        record.logged = record.notes.len();
-        record.counted = all;
-    }
-
-=======
->>>>>>> e0b83bdfb2201fd75612151096ff7bbf7fb6f5e5
     /// Settles the effect that the gate left, and ends the session in the journal.
     async fn settle(&mut self, id: SessionId, row: SessionRow, writer: Option<&Writer>) {
         if let (Some(running), Some(writer)) = (self.effects.left(), writer) {

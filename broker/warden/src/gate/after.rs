@@ -44,22 +44,38 @@ impl Life<'_> {
         ending
     }
 
-    /// Puts notes on record that are not yet, where there are so many of them: a session that is
-    /// refused much shall not have the journal write as often. `refused` is how many there were in
-    /// all, where the gate could say.
-    pub(super) fn note_refusals(&mut self, enough: usize, refused: Option<u64>) {
-        let record = &mut self.record;
-        let new = record.notes.get(record.logged..).unwrap_or_default();
-        let all = refused.unwrap_or(0).max(record.came as u64);
-        let more = refused.is_some() && all > record.came as u64;
-        if new.len() < enough && !more {
-            return;
+    /// Puts notes on record, where there are enough that are not yet: a session that is refused much
+    /// shall not have the journal write as often.
+    pub(super) fn note_refusals(&mut self) {
+        if self.record.unlogged().len() >= REFUSALS_AT_ONCE {
+            self.log_refusals(self.record.came as u64);
         }
-        let row = self.effects.session();
-        if self.shared.state.refused(row, new, all).is_err() {
+    }
+
+    /// Puts the rest on record, and how many refusals there were in all, where the gate could say.
+    pub(super) fn note_last_refusals(&mut self, ending: &Ending) {
+        let came = self.record.came as u64;
+        let all = match ending {
+            Ending::Finished(finished) => finished.tally.refused.max(came),
+            Ending::Revoked | Ending::Died(_) => came,
+        };
+        if all > self.record.counted {
+            self.log_refusals(all);
+        }
+    }
+
+    fn log_refusals(&mut self, all: u64) {
+        let (row, record) = (self.effects.session(), &mut self.record);
+        if self
+            .shared
+            .state
+            .refused(row, record.unlogged(), all)
+            .is_err()
+        {
             let word = "refusals are not in their log: the journal does not take them";
             record.said.push(word.to_owned());
         }
         record.logged = record.notes.len();
+        record.counted = all;
     }
 }
