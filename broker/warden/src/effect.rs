@@ -4,9 +4,11 @@
 
 mod check;
 mod turns;
+mod unwritten;
 
 pub(crate) use check::encoded;
 pub(crate) use turns::{Turn, Turns};
+pub(crate) use unwritten::{no_ledger, unclaimed};
 
 use crate::alarm::Alarm;
 use crate::budget::{Cost, Purse};
@@ -14,7 +16,7 @@ use crate::kept::Kept;
 use crate::locks::{Held, Keys, Waiting};
 use crate::root::SealedRoot;
 use crate::shared::Shared;
-use crate::state::{Claim, IntentId, SessionRow, StateError, now_ms};
+use crate::state::{Claim, IntentId, SessionRow, now_ms};
 use check::{check, check_end, check_tree, names};
 use portcullis_protocol::authority::{Authority, Grant};
 use portcullis_protocol::control::Witness;
@@ -390,40 +392,6 @@ impl<'a> Effects<'a> {
             Err(_) => Err(Lied("the journal does not take the receipt")),
         }
     }
-}
-
-/// Why an approval could not be used, or an intent not be written.
-pub(crate) fn unclaimed(error: &StateError) -> Refusal {
-    match error {
-        StateError::NotApproved { proposal } => {
-            let note = format!("proposal {proposal} is not approved any more: ask for it anew");
-            Refusal::new(Code::NeedsApproval).noting(&note)
-        }
-        StateError::Files { .. }
-        | StateError::Foreign { .. }
-        | StateError::InUse { .. }
-        | StateError::OldGates { .. }
-        | StateError::Missing { .. }
-        | StateError::Newer { .. }
-        | StateError::Database(_)
-        | StateError::Damaged(_) => no_ledger(error),
-    }
-}
-
-pub(crate) fn no_ledger(error: &StateError) -> Refusal {
-    // Its words may name host paths, which a gate hands on to its worker.
-    let note = match error {
-        StateError::Files { .. } => "there is no room for the receipt",
-        StateError::Database(_) => "its database refuses",
-        StateError::Foreign { .. }
-        | StateError::InUse { .. }
-        | StateError::OldGates { .. }
-        | StateError::Missing { .. }
-        | StateError::Newer { .. }
-        | StateError::NotApproved { .. }
-        | StateError::Damaged(_) => "its records are damaged",
-    };
-    Refusal::new(Code::NoLedger).noting(note)
 }
 
 #[cfg(test)]
