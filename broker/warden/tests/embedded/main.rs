@@ -376,18 +376,18 @@ fn hello_is_first_once_and_of_this_version() {
         client: Default::default(),
     };
     let mut runtime = Runtime::connect(&warden);
-    let early = runtime.ask(control::Order::Status(control::Status {}));
+    let early = runtime.ask(Order::Status(control::Status {}));
     assert!(matches!(early, Answer::Refused(r) if r.code == Code::OutOfTurn));
-    let welcome = runtime.ask(control::Order::Hello(hello(VERSION, None)));
+    let welcome = runtime.ask(Order::Hello(hello(VERSION, None)));
     assert!(matches!(welcome, Answer::Welcome(_)));
-    let again = runtime.ask(control::Order::Hello(hello(VERSION, None)));
+    let again = runtime.ask(Order::Hello(hello(VERSION, None)));
     assert!(matches!(again, Answer::Refused(r) if r.code == Code::OutOfTurn));
     for wrong in [
         hello(VERSION + 1, None),
         hello(VERSION, Some(Incarnation([7; 16]))),
     ] {
         let mut runtime = Runtime::connect(&warden);
-        let answer = runtime.ask(control::Order::Hello(wrong));
+        let answer = runtime.ask(Order::Hello(wrong));
         assert!(matches!(answer, Answer::Refused(r) if r.code == Code::VersionMismatch));
         assert!(runtime.is_closed());
     }
