@@ -9,11 +9,13 @@ mod asking;
 mod bound;
 mod decide;
 mod executor;
+mod places;
 mod proposer;
 mod show;
 
 pub(crate) use asking::{Asker, Asks, Became, Reviewing, SocketId};
 pub(crate) use decide::{ConnectionId, MadeSessions, Needs, Role, Sees, needs, not_decider};
+pub(crate) use places::Ended;
 
 use crate::state::{Decided, NewProposal, State, StateError, now_ms};
 use portcullis_protocol::approval::{Approval, Approver, Bound, ProposalId, ProposalState};
@@ -368,90 +370,6 @@ impl Table {
             if of_session.refused.len() > REFUSED_MAX {
                 of_session.refused.pop_front();
             }
-        }
-    }
-}
-
-impl Place {
-    /// Puts the proposal that was worked out here on record.
-    pub(crate) fn fill(self, state: &State, made: Made) -> Result<ProposalId, StateError> {
-        let mut table = self.proposals.table();
-        let id = state.propose(&made.new)?;
-        let mut record = made.record;
-        record.summary.id = id;
-        table.waiting.insert(
-            id,
-            Proposal {
-                session: self.session,
-                input: self.input,
-                reviewing: made.reviewing,
-                record,
-                intent: Arc::new(made.bound.intent),
-                diff: made.diff,
-                standing: Standing::Pending,
-                holder: Some(made.holder),
-            },
-        );
-        if let Some(of_session) = table.sessions.get_mut(&self.session) {
-            of_session.inputs.insert(self.input, Known::Waiting(id));
-        }
-        Ok(id)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut table = self.proposals.table();
-        if let Some(of_session) = table.sessions.get_mut(&self.session)
-            && matches!(of_session.inputs.get(&self.input), Some(Known::Binding))
-        {
-            of_session.inputs.remove(&self.input);
-        }
-    }
-}
-
-/// What became of the one use of an approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// What was approved is not there any more: it is void, and was never spent.
-    Changed,
-    /// As it is on record: spent, or approved where nothing was changed.
-    OnRecord,
-}
-
-impl Execution {
-    pub(crate) const fn approval(&self) -> Approval {
-        self.approval
-    }
-
-    /// What was approved.
-    pub(crate) fn intent(&self) -> &Intent {
-        &self.intent
-    }
-
-    /// The gate is gone and what it did has its receipt.
-    pub(crate) fn end(self, state: &State, ended: Ended) {
-        let mut table = self.proposals.table();
-        let id = self.approval.proposal;
-        let held = table.waiting.get(&id).is_some_and(|p| p.holder.is_some());
-        if ended == Ended::Changed || !held || table.is_past(id) {
-            state.void_proposal(id).ok();
-        }
-        match state.proposal(id) {
-            Ok(Some(ProposalState::Approved)) => {
-                if let Some(proposal) = table.waiting.get_mut(&id) {
-                    proposal.standing = Standing::Approved(self.approval.approver);
-                }
-            }
-            Ok(Some(
-                ProposalState::Pending
-                | ProposalState::Refused
-                | ProposalState::Spent
-                | ProposalState::Void,
-            ))
-            | Ok(None)
-            // What cannot be read is not used again.
-            | Err(_) => drop(table.remove(id)),
         }
     }
 }
