@@ -14,7 +14,7 @@ use portcullis_protocol::session::{
     Guarantee, Incarnation, Limits, Request, SessionId, input_digest,
 };
 use portcullis_protocol::verb::VerbSet;
-use portcullis_protocol::view::{Digest, RootIndex};
+use portcullis_protocol::view::{Digest, Kind, RootIndex};
 use rustix::io::Errno;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -36,6 +36,24 @@ pub(crate) struct Session {
     /// What it was shown, and what it wrote.
     pub(crate) memory: Memory,
     pub(crate) meter: Meter,
+}
+
+/// What the cage leaves open for a grant. To change a file is to change the directory it is in, so that
+/// of one on a file alone it is that directory; which of its names is meant is judged before.
+fn subtree(root: BorrowedFd<'_>, grant: &Grant, object: OwnedFd) -> Result<Subtree, SetupError> {
+    let verbs = grant.verbs;
+    let is_directory = open::observation(&object)
+        .map_err(SetupError::Subtree)?
+        .kind
+        == Kind::Directory;
+    let directory = if is_directory || verbs.meet(VerbSet::WRITING).is_empty() {
+        object
+    } else {
+        let mut parent = grant.prefix.clone();
+        parent.pop();
+        open::below(root, &parent, Purpose::Look).map_err(SetupError::Subtree)?
+    };
+    Ok(Subtree { directory, verbs })
 }
 
 /// Whether what a session may do depends on the whole of an operation, so that the digest of each
@@ -166,10 +184,7 @@ impl Session {
                 continue;
             };
             match open::below(root, &grant.prefix, Purpose::Look) {
-                Ok(directory) => subtrees.push(Subtree {
-                    directory,
-                    verbs: grant.verbs,
-                }),
+                Ok(object) => subtrees.push(subtree(root, grant, object)?),
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::ACCESS)
                     if !grant.prefix.is_root() => {}
                 Err(errno) => return Err(SetupError::Subtree(errno)),

@@ -112,7 +112,7 @@ fn a_proposal_keeps_the_exact_input_beside_the_object_it_was_bound_to() {
     let [receipt] = receipts.as_slice() else {
         panic!("{receipts:?}");
     };
-    assert_eq!(receipt.request, last.input().unwrap());
+    assert_eq!(receipt.approval.unwrap().proposal, host);
     assert_eq!(receipt.end.touched.as_slice()[0].path, target.path);
     let content = std::fs::read(world.inside().join("dir/file.txt")).unwrap();
     assert_eq!(content, b"new\n");

@@ -2,7 +2,7 @@
 //! orders of a runtime, on its session's own socket.
 
 use crate::place::{Place, Said};
-use crate::scene::{asking, at, one, proposed, state, world};
+use crate::scene::{asking, at, becomes, one, proposed, world};
 use portcullis_client::{Control, change};
 use std::io::{BufRead as _, BufReader};
 use std::os::fd::AsFd as _;
@@ -98,7 +98,7 @@ fn a_session_has_no_order_of_a_runtime() {
         over.cause,
         portcullis_protocol::control::OverCause::WorkerMisbehaved
     );
-    assert_eq!(state(&mut world.control, id), "void");
+    becomes(&mut world.control, id, "void");
     let content = std::fs::read(world.inside().join("file.txt")).unwrap();
     assert_eq!(content, b"content\n");
     // The control: where it is one, the same words are understood.

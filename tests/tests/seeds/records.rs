@@ -11,20 +11,21 @@ use portcullis_protocol::verb::VerbSet;
 use portcullis_tests::own;
 use portcullis_warden::{Config, Embedded, GateExecutable, StatePlace};
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::PathBuf;
 
-/// What is in the database from the start.
-const CONTENT: &[u8] = b"SQLite format 3";
+/// What is kept: the database, and what is demanded of whoever decides, which is text.
+const FILES: [&str; 2] = ["state.db", "decider"];
+/// What is in the second.
+const CONTENT: &[u8] = b"argon2id";
 
 /// A broker whose records are below the only root, and ways to them. Beside them stand files that
 /// look alike.
 struct Kept {
-    place: tempfile::TempDir,
     _control: Control,
     session: Session,
     _warden: Embedded,
+    place: tempfile::TempDir,
 }
 
 fn kept() -> Kept {
@@ -42,15 +43,15 @@ fn kept() -> Kept {
     let warden = warden.unwrap();
     // The control of every row: the same thing, elsewhere.
     fs::create_dir(inside.join("shown")).unwrap();
-    fs::copy(
-        inside.join("broker/state.db"),
-        inside.join("shown/state.db"),
-    )
-    .unwrap();
+    portcullis_warden::set_passphrase(&inside.join("broker"), None, b"correct horse").unwrap();
     fs::write(inside.join("spare"), "spare\n").unwrap();
     symlink("broker", inside.join("way")).unwrap();
-    symlink("../broker/state.db", inside.join("src/alias")).unwrap();
-    fs::hard_link(inside.join("broker/state.db"), inside.join("src/hard")).unwrap();
+    for file in FILES {
+        let kept = inside.join("broker").join(file);
+        fs::copy(&kept, inside.join("shown").join(file)).unwrap();
+        symlink(format!("../broker/{file}"), inside.join("src").join(file)).unwrap();
+        fs::hard_link(&kept, inside.join(format!("src/hard-{file}"))).unwrap();
+    }
     let mut control = Control::new(warden.connect().unwrap()).unwrap();
     let root = seal(&mut control, &inside, Scope::Workspace);
     let order =
@@ -59,10 +60,10 @@ fn kept() -> Kept {
             .grant(root, RelPath::root(), VerbSet::ALL);
     let (_, session) = control.mint(&order).unwrap();
     Kept {
-        place,
         _control: control,
         session,
         _warden: warden,
+        place,
     }
 }
 
@@ -71,41 +72,43 @@ impl Kept {
         self.place.path().join("inside")
     }
 
-    /// Names of the database: how, and as a worker writes it.
-    fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
-        let host = self.inside().join("broker/state.db");
-        let mut all: Vec<(&str, Vec<u8>)> = [
-            ("direct", "broker/state.db"),
-            ("labelled", "/workspace/broker/state.db"),
-            ("relative", "src/.././broker//state.db"),
-            ("by a linked directory", "way/state.db"),
-            ("by a link", "src/alias"),
-            ("by a hard link", "src/hard"),
-        ]
-        .map(|(how, name)| (how, name.as_bytes().to_vec()))
-        .into();
-        all.push(("by its host path", host.as_os_str().as_bytes().to_vec()));
-        // The control: each leads there for whoever is not held off.
-        let is = fs::metadata(&host).unwrap().ino();
-        for (how, name) in &all {
-            let name = std::str::from_utf8(name).unwrap();
-            let below = name.strip_prefix("/workspace/").unwrap_or(name);
-            let seen = fs::metadata(self.inside().join(below)).unwrap();
-            assert_eq!(seen.ino(), is, "{how}");
+    /// Names of what is kept: how, and as a worker writes it.
+    fn files(&self) -> Vec<(String, Vec<u8>)> {
+        let mut all = Vec::new();
+        for file in FILES {
+            let host = self.inside().join("broker").join(file);
+            // The control: each leads there for whoever is not held off.
+            let is = fs::metadata(&host).unwrap().ino();
+            let mut add = |how: &str, name: String| {
+                let below = name.strip_prefix("/workspace/").unwrap_or(&name);
+                let seen = fs::metadata(self.inside().join(below)).unwrap();
+                assert_eq!(seen.ino(), is, "{how} {file}");
+                all.push((format!("{file} {how}"), name.into_bytes()));
+            };
+            add("direct", format!("broker/{file}"));
+            add("labelled", format!("/workspace/broker/{file}"));
+            add("relative", format!("src/.././broker//{file}"));
+            add("by a linked directory", format!("way/{file}"));
+            add("by a link", format!("src/{file}"));
+            add("by a hard link", format!("src/hard-{file}"));
+            add("by its host path", host.to_str().unwrap().to_owned());
         }
         all
     }
 
     /// Names of the directory.
-    fn directories(&self) -> Vec<(&'static str, Vec<u8>)> {
+    fn directories(&self) -> Vec<(String, Vec<u8>)> {
         let host = self.inside().join("broker");
-        vec![
-            ("direct", b"broker".to_vec()),
-            ("labelled", b"/workspace/broker".to_vec()),
-            ("relative", b"src/../broker/.".to_vec()),
-            ("by a link", b"way".to_vec()),
-            ("by its host path", host.as_os_str().as_bytes().to_vec()),
+        let host = host.to_str().unwrap();
+        [
+            ("direct", "broker"),
+            ("labelled", "/workspace/broker"),
+            ("relative", "src/../broker/."),
+            ("by a link", "way"),
+            ("by its host path", host),
         ]
+        .map(|(how, name)| (format!("directory {how}"), name.as_bytes().to_vec()))
+        .into()
     }
 }
 
@@ -153,7 +156,7 @@ fn records_are_unreachable_by_every_name_for_every_way_to_look() {
         // The control: the same verb, on what looks alike.
         let shown = match verb {
             "list" | "glob" => "shown",
-            _ => "shown/state.db",
+            _ => "shown/decider",
         };
         assert!(look(session, at(shown)).unwrap() > 0, "{verb}");
         for (how, name) in files.iter().chain(&directories) {
@@ -173,7 +176,7 @@ type Writing = fn(Selector) -> change::Item;
 const WRITING: [(&str, Writing); 8] = [
     ("write", |at| change::write(at, "gone\n").into()),
     ("create", |at| change::create(at, "gone\n").into()),
-    ("edit", |at| change::replace(at, "SQLite", "gone").into()),
+    ("edit", |at| change::replace(at, "argon2id", "gone").into()),
     ("chmod", |at| change::chmod(at, 0o666).into()),
     ("delete", |at| change::delete(at).into()),
     ("move from", |from| change::rename(from, at("mine")).into()),
@@ -279,8 +282,8 @@ fn a_walk_from_above_sees_nothing_of_the_records() {
     let search = ask::search(at("."), CONTENT).unwrap();
     let found: Result<Vec<_>, _> = session.search(&search).unwrap().collect();
     let found = format!("{:?}", found.unwrap());
-    assert!(found.contains("shown/state.db"), "{found}");
-    for hidden in ["broker", "src/hard", "src/alias", "way"] {
+    assert!(found.contains("shown/decider"), "{found}");
+    for hidden in ["broker", "src/", "way"] {
         assert!(!found.contains(hidden), "{hidden}: {found}");
     }
 }

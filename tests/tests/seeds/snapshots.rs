@@ -17,9 +17,9 @@ use std::path::PathBuf;
 
 /// One state over several lives of the broker.
 struct Lives {
-    place: tempfile::TempDir,
     control: Control,
     warden: Embedded,
+    place: tempfile::TempDir,
 }
 
 fn start(place: &tempfile::TempDir) -> (Embedded, Control) {

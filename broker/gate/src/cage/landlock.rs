@@ -8,6 +8,7 @@ use landlock::{
     Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
 use portcullis_protocol::ledger::LANDLOCK_ABI_MIN;
+use portcullis_protocol::view::Kind;
 
 /// Refuses all file system, network and scope rights the kernel knows, but for what the verbs of
 /// each subtree need. Gives the kernel's ABI and the rights refused.
@@ -39,6 +40,18 @@ pub(super) fn restrict(subtrees: &[Subtree]) -> Result<(u32, u64), CageError> {
             .iter()
             .flat_map(|verb| needs(verb).iter())
             .fold(BitFlags::<AccessFs>::EMPTY, |all, need| all | rights(*need));
+        // Of what is no directory there are no names to give rights on.
+        let seen = sys::open::observation(&subtree.directory)
+            .map_err(|errno| CageError::Landlock(errno.to_string()))?;
+        let rights = match seen.kind {
+            Kind::Directory => rights,
+            Kind::File
+            | Kind::Link
+            | Kind::Fifo
+            | Kind::Socket
+            | Kind::Device
+            | Kind::Unknown => rights & AccessFs::from_file(abi),
+        };
         if !rights.is_empty() {
             created = created
                 .add_rule(PathBeneath::new(&subtree.directory, rights))
