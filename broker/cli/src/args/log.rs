@@ -213,10 +213,10 @@ mod tests {
 
     fn parsed(words: &[&str]) -> LogArguments {
         let words = [&["portcullis", "log"], words].concat();
-        match Arguments::try_parse_from(words).unwrap().command {
-            Command::Log(log) => log,
-            other => panic!("not log: {other:?}"),
-        }
+        let Command::Log(log) = Arguments::try_parse_from(words).unwrap().command else {
+            panic!("not log");
+        };
+        log
     }
 
     #[test]

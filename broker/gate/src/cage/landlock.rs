@@ -45,12 +45,9 @@ pub(super) fn restrict(subtrees: &[Subtree]) -> Result<(u32, u64), CageError> {
             .map_err(|errno| CageError::Landlock(errno.to_string()))?;
         let rights = match seen.kind {
             Kind::Directory => rights,
-            Kind::File
-            | Kind::Link
-            | Kind::Fifo
-            | Kind::Socket
-            | Kind::Device
-            | Kind::Unknown => rights & AccessFs::from_file(abi),
+            Kind::File | Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
+                rights & AccessFs::from_file(abi)
+            }
         };
         if !rights.is_empty() {
             created = created

@@ -96,6 +96,39 @@ pub(crate) fn what_was_kept_is_for_its_input_owner_and_conversation() {
     drop(first);
     runtime.over();
     let whole = order(task, runtime.root);
+    nothing_comes_of_another(&mut runtime, &whole);
+    assert_eq!(runtime.status().running, 0);
+    let restored = restore(&mut runtime, whole.clone()).unwrap();
+    assert_eq!(makes(&restored, "x"), 4);
+    // Without its root nothing is left to be done.
+    let bare = Restore {
+        roots: Few::default(),
+        ..whole.clone()
+    };
+    let bare = restore(&mut runtime, bare).unwrap();
+    assert_eq!(
+        bare.tell("descriptors"),
+        "2",
+        "its socket and the lock of all gates"
+    );
+    // Another connection restores it with roots of its own.
+    let mut other = Runtime::greeted_in(&warden, &root.0);
+    let there = Restore {
+        rebind: Some(text("elsewhere")),
+        ..order(task, other.root)
+    };
+    let there = restore(&mut other, there).unwrap();
+    assert_eq!(there.ask("begin y"), "begun 7");
+    let foreign = restore(&mut other, whole).unwrap_err();
+    assert_eq!(
+        foreign.code,
+        Code::UnknownRoot,
+        "but not with those of this one"
+    );
+}
+
+/// Each of an order's words decides.
+fn nothing_comes_of_another(runtime: &mut Runtime, whole: &Restore) {
     let unknown = TaskId([0; 16]);
     for (changed, said) in [
         (
@@ -127,39 +160,11 @@ pub(crate) fn what_was_kept_is_for_its_input_owner_and_conversation() {
             "no such task",
         ),
     ] {
-        let refused = restore(&mut runtime, changed).unwrap_err();
+        let refused = restore(runtime, changed).unwrap_err();
         assert_eq!(refused.code, Code::NotRestored);
         let note = refused.note.unwrap();
         assert!(note.as_str().contains(said), "{note}");
     }
-    assert_eq!(runtime.status().running, 0);
-    let restored = restore(&mut runtime, whole.clone()).unwrap();
-    assert_eq!(makes(&restored, "x"), 4);
-    // Without its root nothing is left to be done.
-    let bare = Restore {
-        roots: Few::default(),
-        ..whole.clone()
-    };
-    let bare = restore(&mut runtime, bare).unwrap();
-    assert_eq!(
-        bare.tell("descriptors"),
-        "2",
-        "its socket and the lock of all gates"
-    );
-    // Another connection restores it with roots of its own.
-    let mut other = Runtime::greeted_in(&warden, &root.0);
-    let there = Restore {
-        rebind: Some(text("elsewhere")),
-        ..order(task, other.root)
-    };
-    let there = restore(&mut other, there).unwrap();
-    assert_eq!(there.ask("begin y"), "begun 7");
-    let foreign = restore(&mut other, whole).unwrap_err();
-    assert_eq!(
-        foreign.code,
-        Code::UnknownRoot,
-        "but not with those of this one"
-    );
 }
 
 pub(crate) fn a_later_warden_restores_what_was_kept_on_the_same_directory_and_no_other() {
