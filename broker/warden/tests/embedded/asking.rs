@@ -89,11 +89,14 @@ impl World {
 }
 
 fn list(runtime: &mut Runtime, whose: Whose) -> Result<Vec<ProposalSummary>, Code> {
-    match runtime.ask(Order::Proposals(Proposals { whose, after: 0 })) {
-        Answer::Proposals(page) => Ok(page.proposals.into_vec()),
-        Answer::Refused(refusal) => Err(refusal.code),
-        other => panic!("{other:?}"),
+    let answer = runtime.ask(Order::Proposals(Proposals { whose, after: 0 }));
+    if let Answer::Refused(refusal) = answer {
+        return Err(refusal.code);
     }
+    let Answer::Proposals(page) = answer else {
+        panic!("{answer:?}");
+    };
+    Ok(page.proposals.into_vec())
 }
 
 fn show(runtime: &mut Runtime, id: u64) -> Result<(ProposalRecord, Vec<u8>), Code> {
@@ -123,11 +126,14 @@ fn decide_by(
         decision,
         proof,
     });
-    match runtime.ask(order) {
-        Answer::Decided(decided) => Ok(decided),
-        Answer::Refused(refusal) => Err(refusal.code),
-        other => panic!("{other:?}"),
+    let answer = runtime.ask(order);
+    if let Answer::Refused(refusal) = answer {
+        return Err(refusal.code);
     }
+    let Answer::Decided(decided) = answer else {
+        panic!("{answer:?}");
+    };
+    Ok(decided)
 }
 
 const fn approved(approver: Approver) -> Result<Decided, Code> {

@@ -102,10 +102,12 @@ fn bound(root: &OwnedFd, verb: Verb, name: &str) -> Intent {
             root: RootIndex(0),
             path: RelPath::parse(name.as_bytes()).unwrap(),
             before,
-            after: match verb {
-                Verb::Read => before,
-                Verb::Delete => PathState::Absent,
-                _ => file(CONTENT),
+            after: if verb == Verb::Read {
+                before
+            } else if verb == Verb::Delete {
+                PathState::Absent
+            } else {
+                file(CONTENT)
             },
         },
         temporary: None,
@@ -151,19 +153,20 @@ pub(crate) fn execute(part: &Part, held: &[OwnedFd], buffer: &mut Buffer) {
     }
     let name = if how == "other" { "other" } else { &name };
     let intent = bound(root, verb, name);
-    let begin = match verb {
-        Verb::Read => Event::Claim(intent.clone()),
-        _ => Event::Begin(Begin {
+    let begin = if verb == Verb::Read {
+        Event::Claim(intent.clone())
+    } else {
+        Event::Begin(Begin {
             tree: TreeLock::Shared,
             intent: intent.clone(),
-        }),
+        })
     };
     part.say_as(RequestId(1), &begin, &[]);
-    match part.hear(buffer).1 {
-        Command::Begun(_) => {}
-        Command::NotBegun(refusal) => return tell(&format!("refused {}", refusal.code.name())),
-        other => panic!("{other:?}"),
+    let (_, answer) = part.hear(buffer);
+    if let Command::NotBegun(refusal) = answer {
+        return tell(&format!("refused {}", refusal.code.name()));
     }
+    assert!(matches!(answer, Command::Begun(_)), "{answer:?}");
     if verb == Verb::Read {
         return tell("shown");
     }

@@ -71,11 +71,12 @@ impl Runtime {
             incarnation: None,
             client: Text::default(),
         });
-        match self.ask(hello) {
-            Answer::Welcome(_) => None,
-            Answer::Refused(refusal) => Some(refusal.code),
-            other => panic!("{other:?}"),
+        let answer = self.ask(hello);
+        if let Answer::Refused(refusal) = answer {
+            return Some(refusal.code);
         }
+        assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
+        None
     }
 
     pub(crate) fn hello(&mut self) -> Welcome {
