@@ -7,7 +7,7 @@ use portcullis_protocol::approval::{Bound, Lost};
 use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
-    Asked, Begin, Command, Event, Finish, Intent, SessionEnd, Step, TreeLock,
+    Asked, Begin, Command, Confirmed, Event, Finish, Intent, SessionEnd, Step, TreeLock,
 };
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -175,6 +175,7 @@ pub(crate) fn execute(part: &Part, held: &[OwnedFd], buffer: &mut Buffer) {
         "slow" => std::thread::sleep(Duration::from_millis(300)),
         _ => {}
     }
+    part.say(&Event::Confirmed(Confirmed {}));
     let outcome = if how == "failed" {
         Outcome::Failed
     } else {
