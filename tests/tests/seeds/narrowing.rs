@@ -69,6 +69,22 @@ fn a_child_narrows_to_a_descendant() {
     assert_eq!(reads(&mut child.session), ["a/deep/in"]);
 }
 
+#[test]
+fn a_child_narrows_to_one_file() {
+    let mut world = tree();
+    let mut parent = parent(&mut world);
+    let mut child = delegate(&mut parent.session, "a/in").session;
+    assert_eq!(reads(&mut child), ["a/in"]);
+    done(&mut child, &written("a/in"));
+    for name in ["a/deep/in", "a/new", "a"] {
+        let refusal = refused(&mut child, &written(name));
+        assert_eq!(refusal.code, Code::NotGranted, "{refusal}");
+    }
+    let reading = Wishes::new("reading").grant(Words::verbs(VerbSet::READING), at("a/in"));
+    let mut reading = parent.session.delegate(&reading).unwrap().session;
+    assert_eq!(reads(&mut reading), ["a/in"]);
+}
+
 fn written(name: &str) -> portcullis_client::Changes {
     one(change::write(at(name), "new\n"))
 }

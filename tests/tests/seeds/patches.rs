@@ -106,8 +106,8 @@ fn bad() -> Vec<(&'static str, Item, &'static [Code])> {
         ),
         (
             "already there",
-            change::create(at("two.txt"), "x").into(),
-            &[Code::Exists],
+            change::create(at("hard.txt"), "x").into(),
+            &[Code::Exists, Code::HardLinked],
         ),
     ]
 }

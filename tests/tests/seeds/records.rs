@@ -1,15 +1,14 @@
 //! The broker's own records, below a root that a worker may do everything in: unreachable by any of
 //! their names, for any verb.
 
-use crate::scene::{at, one, refused, seal};
+use crate::scene::{at, life, one, refused, seal};
 use portcullis_client::{Changes, Control, Error, MintOrder, Session, ask, change};
 use portcullis_protocol::authority::Scope;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Deletion, Expect, Onto, Selector};
 use portcullis_protocol::verb::VerbSet;
-use portcullis_tests::own;
-use portcullis_warden::{Config, Embedded, GateExecutable, StatePlace};
+use portcullis_warden::Embedded;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::PathBuf;
@@ -35,12 +34,7 @@ fn kept() -> Kept {
         .unwrap();
     let inside = place.path().join("inside");
     fs::create_dir_all(inside.join("src")).unwrap();
-    let warden = Embedded::start(Config {
-        gate: GateExecutable::At(own!("own-gate")),
-        state: StatePlace::At(inside.join("broker")),
-        ..Config::default()
-    });
-    let warden = warden.unwrap();
+    let (warden, mut control) = life(&inside.join("broker"));
     // The control of every row: the same thing, elsewhere.
     fs::create_dir(inside.join("shown")).unwrap();
     portcullis_warden::set_passphrase(&inside.join("broker"), None, b"correct horse").unwrap();
@@ -52,7 +46,6 @@ fn kept() -> Kept {
         symlink(format!("../broker/{file}"), inside.join("src").join(file)).unwrap();
         fs::hard_link(&kept, inside.join(format!("src/hard-{file}"))).unwrap();
     }
-    let mut control = Control::new(warden.connect().unwrap()).unwrap();
     let root = seal(&mut control, &inside, Scope::Workspace);
     let order =
         MintOrder::new("tester")

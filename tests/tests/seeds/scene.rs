@@ -10,12 +10,37 @@ use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Changed, Outcome, Selector, SessionId};
 use portcullis_protocol::verb::VerbSet;
 use portcullis_tests::{World, own};
+use portcullis_warden::{Config, Embedded, GateExecutable, StartError, StateError, StatePlace};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A warden with empty directories.
 pub(crate) fn world() -> World {
     World::new(own!("own-gate"))
+}
+
+/// A broker whose state is in this directory, and a runtime's connection to it.
+pub(crate) fn life(state: &Path) -> (Embedded, Control) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let started = Embedded::start(Config {
+            gate: GateExecutable::At(own!("own-gate")),
+            state: StatePlace::At(state.to_owned()),
+            ..Config::default()
+        });
+        match started {
+            Ok(warden) => {
+                let control = Control::new(warden.connect().unwrap()).unwrap();
+                return (warden, control);
+            }
+            // A gate that another test starts at this moment has all locks of this process, until
+            // it is another program.
+            Err(StartError::State(StateError::InUse { .. })) if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 /// A session with what the runtime knows of it.

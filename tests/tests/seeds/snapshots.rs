@@ -1,7 +1,7 @@
 //! What is kept for a task keeps what its roots are for good, over lives of the broker, and restores
 //! no more than that: a directory that was replaced never, and of an older encoding no root at all.
 
-use crate::scene::{Seat, roots, seal, seat, unread};
+use crate::scene::{Seat, life, roots, seal, seat, unread};
 use portcullis_client::{Control, MintOrder, RestoreOrder, task_input};
 use portcullis_protocol::authority::{Denial, RootId, Scope};
 use portcullis_protocol::bounded::Bytes;
@@ -10,8 +10,8 @@ use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::verb::VerbSet;
 use portcullis_protocol::view::{Digest, RootIndex};
-use portcullis_tests::{anywhere, own};
-use portcullis_warden::{Config, Embedded, GateExecutable, StatePlace};
+use portcullis_tests::anywhere;
+use portcullis_warden::Embedded;
 use std::fs;
 use std::path::PathBuf;
 
@@ -23,14 +23,7 @@ struct Lives {
 }
 
 fn start(place: &tempfile::TempDir) -> (Embedded, Control) {
-    let warden = Embedded::start(Config {
-        gate: GateExecutable::At(own!("own-gate")),
-        state: StatePlace::At(place.path().join("state")),
-        ..Config::default()
-    });
-    let warden = warden.unwrap();
-    let control = Control::new(warden.connect().unwrap()).unwrap();
-    (warden, control)
+    life(&place.path().join("state"))
 }
 
 impl Lives {

@@ -79,7 +79,7 @@ pub(crate) fn same(approved: &Intent, now: &Intent) -> Result<(), Refusal> {
     }
     for (was, is) in approved.iter().zip(now) {
         let (a, b) = (&was.touched, &is.touched);
-        if (a.root, &a.path, a.verb, was.deletion) != (b.root, &b.path, b.verb, is.deletion) {
+        if (a.root, &a.path, a.verb) != (b.root, &b.path, b.verb) {
             return Err(changed(
                 Some(was),
                 "it would touch other names than were approved",
@@ -90,6 +90,11 @@ pub(crate) fn same(approved: &Intent, now: &Intent) -> Result<(), Refusal> {
         }
         if !stands(&a.before, &b.before, was.deletion) {
             return Err(changed(Some(was), what_changed(&a.before, &b.before)));
+        }
+        // What is replaced is taken away, so that this says less than what is there.
+        if was.deletion != is.deletion {
+            let what = "it would take something else away";
+            return Err(changed(Some(was), what));
         }
         if !a.after.agrees(&b.after) {
             return Err(changed(Some(was), "its result would be another one"));

@@ -14,18 +14,12 @@ use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::Outcome;
 use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_protocol::view::{Digest, PathState};
-use portcullis_warden::{
-    Config, Deciders, Embedded, Listening, Serving, StatePlace, set_passphrase,
-};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
+use portcullis_warden::{Embedded, StatePlace, set_passphrase};
 use std::path::Path;
 use std::time::Duration;
 
 /// May write, and read, with an approval for each use.
-fn asking(runtime: &mut Runtime, deciding: Deciding) -> Session {
+pub(crate) fn asking(runtime: &mut Runtime, deciding: Deciding) -> Session {
     let mut order = runtime.order("puppet", VerbSet::of(&[Verb::List]));
     let grant = order.grants.as_slice()[0].clone();
     order.asks = Few::new(vec![GrantOrder {
@@ -88,7 +82,7 @@ impl World {
     }
 }
 
-fn list(runtime: &mut Runtime, whose: Whose) -> Result<Vec<ProposalSummary>, Code> {
+pub(crate) fn list(runtime: &mut Runtime, whose: Whose) -> Result<Vec<ProposalSummary>, Code> {
     let answer = runtime.ask(Order::Proposals(Proposals { whose, after: 0 }));
     if let Answer::Refused(refusal) = answer {
         return Err(refusal.code);
@@ -109,7 +103,7 @@ fn show(runtime: &mut Runtime, id: u64) -> Result<(ProposalRecord, Vec<u8>), Cod
 }
 
 /// Decides about what it is shown.
-fn decide(runtime: &mut Runtime, id: u64, decision: Decision) -> Result<Decided, Code> {
+pub(crate) fn decide(runtime: &mut Runtime, id: u64, decision: Decision) -> Result<Decided, Code> {
     let input = show(runtime, id).map_or(Digest([0; 32]), |(record, _)| record.input);
     decide_by(runtime, id, (input, decision), Proof::Connection)
 }
@@ -136,7 +130,7 @@ fn decide_by(
     Ok(decided)
 }
 
-const fn approved(approver: Approver) -> Result<Decided, Code> {
+pub(crate) const fn approved(approver: Approver) -> Result<Decided, Code> {
     Ok(Decided {
         state: ProposalState::Approved,
         approver,
@@ -445,94 +439,4 @@ pub(crate) fn a_stopped_warden_leaves_nothing_that_could_be_used() {
     }
     let never = decide(&mut operator, 3, Decision::Approve);
     assert_eq!(never, Err(Code::UnknownProposal));
-}
-
-/// A user who owns nothing, and another.
-const LISTED: u32 = 65534;
-const UNLISTED: u32 = 65533;
-
-fn control_socket() -> OwnedFd {
-    let kind = SocketType::SEQPACKET;
-    rustix::net::socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap()
-}
-
-fn connected(path: &Path) -> OwnedFd {
-    let socket = control_socket();
-    rustix::net::connect(&socket, &SocketAddrUnix::new(path).unwrap()).unwrap();
-    portcullis_transport::make_room(&socket).unwrap();
-    socket
-}
-
-/// What a process of another user does at a control socket.
-pub(crate) fn play_other_user(path: &str) {
-    let mut peer = Runtime::on(connected(Path::new(path)));
-    if let Some(code) = peer.refused_hello() {
-        return println!("{}", code.name());
-    }
-    let Answer::Refused(refusal) = peer.ask(Order::Mint(peer.order("puppet", VerbSet::ALL))) else {
-        panic!("it mints");
-    };
-    let listed = list(&mut peer, Whose::All).unwrap();
-    let id = listed[0].id.0;
-    let decided = decide(&mut peer, id, Decision::Approve);
-    println!("{} {} {decided:?}", refusal.code.name(), listed.len());
-}
-
-pub(crate) fn a_listed_user_decides_and_does_nothing_else() {
-    if !rustix::process::geteuid().is_root() {
-        return println!("(only root can be two users: not run)");
-    }
-    let place = TempDir::new("users");
-    let open = |path: &Path, mode| {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-    };
-    open(&place.0, 0o755);
-    let executable = place.0.join("peer");
-    std::fs::copy(std::env::current_exe().unwrap(), &executable).unwrap();
-    open(&executable, 0o755);
-    let path = place.0.join("control");
-    let socket = control_socket();
-    rustix::net::bind(&socket, &SocketAddrUnix::new(&path).unwrap()).unwrap();
-    rustix::net::listen(&socket, 8).unwrap();
-    open(&path, 0o666);
-    let serving = Serving::start(
-        Config {
-            deciders: Deciders {
-                passphrase: None,
-                users: vec![LISTED],
-            },
-            ..config(StatePlace::Private)
-        },
-        Listening {
-            socket,
-            idle: Duration::from_secs(5),
-            withdraw: None,
-            tell: Box::new(|_| {}),
-        },
-    )
-    .unwrap();
-    let root = TempDir::new("users-root");
-    let mut runtime = Runtime::greeted_on(connected(&path), &root.0);
-    let session = asking(&mut runtime, Deciding::Anyone);
-    assert_eq!(session.ask("ask write a"), "not begun 9 needs_approval 1");
-    let own = decide(&mut runtime, 1, Decision::Approve);
-    assert_eq!(
-        own,
-        Err(Code::NotDecider),
-        "the same user, though it is root"
-    );
-    let as_user = |user: u32| {
-        let mut peer = std::process::Command::new(&executable);
-        let peer = peer.arg("other-user").arg(&path).uid(user).gid(user);
-        String::from_utf8(peer.output().unwrap().stdout).unwrap()
-    };
-    assert_eq!(as_user(UNLISTED), "peer_not_served\n");
-    let approved = approved(Approver::Uid(LISTED));
-    assert_eq!(as_user(LISTED), format!("out_of_turn 1 {approved:?}\n"));
-    session.tell("ask write a");
-    assert_eq!(session.reply().unwrap(), "done");
-    let [receipt] = <[_; 1]>::try_from(log(&mut runtime, session.run)).unwrap();
-    assert_eq!(receipt.approval.unwrap().approver, Approver::Uid(LISTED));
-    drop((runtime, session));
-    drop(serving);
 }

@@ -16,10 +16,10 @@ mod proposed;
 mod puppet;
 mod runtime;
 mod tasks;
+mod users;
 
 use asking::{
     a_gate_that_dies_at_it_is_settled_and_ends_its_session,
-    a_listed_user_decides_and_does_nothing_else,
     a_passphrase_is_demanded_of_everyone_of_the_same_user,
     a_stopped_warden_leaves_nothing_that_could_be_used,
     an_ended_session_waits_for_what_was_approved_and_leaves_nothing,
@@ -67,6 +67,7 @@ use tasks::{
     what_is_restored_within_a_session_ends_with_it,
     what_was_kept_is_for_its_input_owner_and_conversation,
 };
+use users::a_listed_user_decides_and_does_nothing_else;
 
 fn main() {
     if let Some(part) = Part::if_started_as_gate() {
@@ -82,7 +83,7 @@ fn main() {
     if let [role, socket] = arguments.as_slice()
         && role == "other-user"
     {
-        return asking::play_other_user(socket);
+        return users::play_other_user(socket);
     }
     // As the test harness does: words choose tests.
     let chosen = |name: &str| {
