@@ -1,7 +1,7 @@
 //! What a session reaches, from the command line: roots sealed in a warden, and orders to mint on
 //! them.
 
-use crate::args::Reach;
+use crate::args::{Reach, SeatChoice};
 use crate::broker::{Broker, BrokerError};
 use crate::policy::{Policy, PolicyError, PolicyTarget};
 use crate::time::Time;
@@ -375,6 +375,26 @@ impl Ground {
             format!("root `{inner}` lies in root `{outer}`: it is /{outer}/{prefix} in the session")
         };
         minted.merged.as_slice().iter().map(line).collect()
+    }
+
+    /// Why nobody could decide about what a worker of `run` asks for, where it may ask at all. A
+    /// question that nobody can answer is refused before anything runs.
+    pub(crate) fn undecidable(&self, seat: SeatChoice<'_>) -> Option<&'static str> {
+        let asks = |rule: &Rule| rule.effect == Effect::Ask;
+        if self.asks.is_empty() && !self.rules.iter().any(asks) {
+            return None;
+        }
+        match (self.deciding, seat) {
+            (Deciding::Decider, _) => Some(
+                "the policy gives deciding to a connection that its runtime opens, and `run` opens \
+                 none: take `deciding` out of it",
+            ),
+            (Deciding::Anyone, SeatChoice::Embedded { .. }) => Some(
+                "a broker inside this run is reached by nobody who could decide: leave --embedded \
+                 out",
+            ),
+            (Deciding::Anyone, SeatChoice::Shared { .. }) => None,
+        }
     }
 
     /// Whether a rule of this name hides.

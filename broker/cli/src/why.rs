@@ -4,7 +4,7 @@ use crate::args::{Form, WhyArguments};
 use crate::broker::Broker;
 use crate::reach::{Ground, Hiding, ReachError, require_roots};
 use crate::say;
-use portcullis_client::ask;
+use portcullis_client::{Words, ask};
 use portcullis_protocol::path::{RelPath, escape};
 use portcullis_protocol::refusal::Refusal;
 use portcullis_protocol::session::{Verdict, Why};
@@ -125,10 +125,14 @@ impl Answer {
                 let object = place(&root, &binding.path);
                 say::out(format_args!("  object: {object} ({kind})"));
                 let granted = place(&self.label(usize::from(grant.root.0)), &grant.prefix);
-                let verbs = if VerbSet::ALL.within(grant.verbs) {
+                let words = Words {
+                    verbs: grant.verbs,
+                    modes: grant.modes,
+                };
+                let verbs = if words == Words::verbs(VerbSet::ALL) {
                     "every verb".to_owned()
                 } else {
-                    grant.verbs.to_string()
+                    words.to_string()
                 };
                 say::out(format_args!("  by: the grant of {verbs} on {granted}"));
             }

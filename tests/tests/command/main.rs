@@ -6,6 +6,7 @@ mod completions;
 mod doctor;
 mod exits;
 mod place;
+mod policies;
 mod reach;
 mod records_export;
 mod refusals;

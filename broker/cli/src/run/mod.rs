@@ -43,6 +43,8 @@ enum RunError {
          for another value write `NAME=VALUE portcullis run --env NAME …`"
     )]
     Variable(String),
+    #[error("nothing ran: something is only to be asked for, and nobody could decide: {0}")]
+    Undecidable(&'static str),
     #[error("nothing ran: {0}")]
     Client(String),
     #[error("nothing ran: {0}")]
@@ -58,6 +60,7 @@ impl RunError {
             Self::Reach(_)
             | Self::Variable(_)
             | Self::Client(_)
+            | Self::Undecidable(_)
             | Self::Kernel(_)
             | Self::Wait(_) => NOT_CONFINED,
         }
@@ -102,6 +105,9 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
     signals::block()?;
     let mut broker = Broker::seated(arguments.seat.choice()).map_err(ReachError::from)?;
     let ground = Ground::seal(&mut broker, &arguments.reach)?;
+    if let Some(why) = ground.undecidable(arguments.seat.choice()) {
+        return Err(RunError::Undecidable(why));
+    }
     let (minted, session) = ground.mint(&mut broker, "portcullis run", Hiding::Hidden)?;
     let socket = socket_of(session)?;
     // Shutting this copy down later ends the session for every process that still holds it.
