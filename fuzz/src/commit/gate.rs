@@ -8,7 +8,6 @@ use portcullis_protocol::authority::{
     Authority, Budgets, Durable, FileSystem, Grant, Parts, Root, RootId, RootIdentity, Scope,
 };
 use portcullis_protocol::bounded::{Few, Text};
-use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{Begun, Command, Duty, Event, Finish, Intent, ReceiptId, Setup};
 use portcullis_protocol::limits::{
     CONTENT_BYTES_MAX, FRAME_BYTES_MAX, IN_FLIGHT_MAX, SEND_DEADLINE_MS, STREAMS_MAX,
@@ -213,7 +212,8 @@ impl Warden {
     fn play(self) {
         let (mut buffer, mut scratch) = (Buffer::new(), Vec::new());
         while let Ok(packet) = self.ledger.receive(&mut buffer) {
-            let event = packet.decode().unwrap().0.message;
+            let frame = packet.decode().unwrap().0;
+            let (id, event) = (frame.id, frame.message);
             let mut watch = self.watch.lock().unwrap();
             let command = match event {
                 Event::Begin(begin) => self.begin(&mut watch, begin.intent),
@@ -234,9 +234,8 @@ impl Warden {
                 | Event::Claim(_) => panic!("{event:?}"),
             };
             drop(watch);
-            let sent = self
-                .ledger
-                .send(&mut scratch, RequestId::NONE, &command, &[]);
+            // By its number an answer finds whoever asked.
+            let sent = self.ledger.send(&mut scratch, id, &command, &[]);
             sent.unwrap();
         }
     }
