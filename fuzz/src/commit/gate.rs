@@ -219,9 +219,12 @@ impl Warden {
                 Event::Begin(begin) => self.begin(&mut watch, begin.intent),
                 Event::Amend(intent) => amend(&mut watch, intent),
                 Event::Finish(finish) => receipted(&mut watch, &finish),
-                Event::Unlock(_) | Event::Confirmed(_) | Event::Refused(_) | Event::Finished(_) => {
+                Event::Confirmed(_) => {
+                    assert!(watch.begun.is_some() && !watch.confirmed);
+                    watch.confirmed = true;
                     continue;
                 }
+                Event::Unlock(_) | Event::Refused(_) | Event::Finished(_) => continue,
                 // Nothing is only asked for, and no session is made within this one.
                 Event::Ready(_)
                 | Event::Fault(_)
