@@ -1,16 +1,19 @@
 //! Denials, compiled from arbitrary patterns: judging never fails, letter case never matters,
-//! what is covered stays covered below, and one denial more never opens anything.
+//! what is covered stays covered below, one denial more never opens anything, and where asking
+//! counts as granted nothing but what was only to be asked for is open.
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use portcullis_fuzz::authorities;
-use portcullis_gate::policy::{Judgement, Policy};
+use portcullis_gate::policy::{Asking, Judgement, Policy};
 use portcullis_protocol::authority::{
-    Authority, Denial, DenialTarget, Effect, FileSystem, Parts, Root, RootId, RootIdentity, Scope,
+    Authority, Budgets, Denial, DenialTarget, Durable, Effect, FileSystem, Parts, Root, RootId,
+    RootIdentity, Scope,
 };
 use portcullis_protocol::bounded::Text;
 use portcullis_protocol::path::{Label, RelPath};
+use portcullis_protocol::refusal::Rule;
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::RootIndex;
 
@@ -55,10 +58,12 @@ impl World {
         })
     }
 
-    fn compile(&self, denials: Vec<Denial>) -> Option<Policy> {
+    fn compile(&self, denials: Vec<Denial>, asking: Asking) -> Option<Policy> {
         let authority = Authority::seal(Parts {
             request: Text::default(),
             owner: Text::default(),
+            conversation: Text::default(),
+            parent: None,
             roots: vec![Root {
                 id: RootId(0),
                 label: Label::new("r").ok()?,
@@ -70,18 +75,26 @@ impl World {
                     born: None,
                     mount: 1,
                 },
+                durable: Durable {
+                    file_system: 1,
+                    inode: 1,
+                    born: None,
+                    handle: None,
+                },
                 file_system: FileSystem::Ext,
             }],
             grants: Vec::new(),
+            asks: Vec::new(),
             denials,
+            budgets: Budgets::UNLIMITED,
             expires_ms: None,
         })
         .ok()?;
-        Policy::compile(&std::sync::Arc::new(authority)).ok()
+        Policy::compile(&std::sync::Arc::new(authority), asking).ok()
     }
 
     fn check(&self) {
-        let Some(fewer) = self.compile(self.denials.clone()) else {
+        let Some(fewer) = self.compile(self.denials.clone(), Asking::Refuse) else {
             return;
         };
         for path in &self.paths {
@@ -91,15 +104,16 @@ impl World {
         }
         let mut denials = self.denials.clone();
         denials.push(self.further.clone());
-        let Some(more) = self.compile(denials) else {
+        let Some(more) = self.compile(denials.clone(), Asking::Refuse) else {
             return;
         };
+        self.asking_opens_what_asks(&denials, &more);
         for verb in Verb::ALL {
             for path in &self.paths {
                 let (before, after) = (fewer.judge(ROOT, path, verb), more.judge(ROOT, path, verb));
                 assert!(strength(after) >= strength(before), "{verb} {path}");
             }
-            for (device, inode) in (0..2).flat_map(|d| (0..4).map(move |i| (d, i))) {
+            for (device, inode) in objects() {
                 let before = fewer.judge_object((device, inode), verb);
                 let after = more.judge_object((device, inode), verb);
                 assert!(
@@ -108,6 +122,50 @@ impl World {
                 );
             }
             self.literal_covers(&more, verb);
+        }
+    }
+
+    /// Where asking counts as granted, what is only to be asked for is open and all else is as it
+    /// was; which rule asks is told either way. A hidden name is asked for where one beside it that
+    /// is not hidden would be.
+    fn asking_opens_what_asks(&self, denials: &[Denial], refuses: &Policy) {
+        let granted = self.compile(denials.to_vec(), Asking::Granted);
+        let granted = granted.expect("the same patterns");
+        let visible = denials.iter().filter(|d| d.effect != Effect::Hide);
+        let shown = self.compile(visible.cloned().collect(), Asking::Refuse);
+        let shown = shown.expect("some of the same patterns");
+        let open = |judgement| match judgement {
+            Judgement::Asks(_) => Judgement::Clear,
+            Judgement::Clear | Judgement::Denied(_) | Judgement::Hidden => judgement,
+        };
+        for (path, verb) in self
+            .paths
+            .iter()
+            .flat_map(|p| Verb::ALL.map(|verb| (p, verb)))
+        {
+            let judgement = refuses.judge(ROOT, path, verb);
+            assert_eq!(
+                granted.judge(ROOT, path, verb),
+                open(judgement),
+                "{verb} {path}"
+            );
+            for policy in [refuses, &granted] {
+                assert_eq!(policy.asked_by(ROOT, path, verb), asks(judgement));
+            }
+            let beside = asks(shown.judge(ROOT, path, verb));
+            assert_eq!(
+                refuses.asked_beside(ROOT, path, verb),
+                beside,
+                "{verb} {path}"
+            );
+            assert_eq!(granted.asked_beside(ROOT, path, verb), None);
+        }
+        for (object, verb) in objects().flat_map(|o| Verb::ALL.map(|verb| (o, verb))) {
+            let judgement = refuses.judge_object(object, verb);
+            assert_eq!(granted.judge_object(object, verb), open(judgement));
+            for policy in [refuses, &granted] {
+                assert_eq!(policy.object_asked_by(object, verb), asks(judgement));
+            }
         }
     }
 
@@ -134,6 +192,19 @@ impl World {
                 denial.target
             );
         }
+    }
+}
+
+/// Every object that a denial may name.
+fn objects() -> impl Iterator<Item = (u64, u64)> {
+    (0..2).flat_map(|device| (0..4).map(move |inode| (device, inode)))
+}
+
+/// The rule that asks, when one does.
+fn asks(judgement: Judgement<'_>) -> Option<&Rule> {
+    match judgement {
+        Judgement::Asks(rule) => Some(rule),
+        Judgement::Clear | Judgement::Denied(_) | Judgement::Hidden => None,
     }
 }
 
@@ -176,7 +247,8 @@ fn judged(policy: &Policy, path: &RelPath, verb: Verb) {
 fn strength(judgement: Judgement<'_>) -> u8 {
     match judgement {
         Judgement::Clear => 0,
-        Judgement::Denied(_) => 1,
-        Judgement::Hidden => 2,
+        Judgement::Asks(_) => 1,
+        Judgement::Denied(_) => 2,
+        Judgement::Hidden => 3,
     }
 }

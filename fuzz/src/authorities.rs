@@ -2,17 +2,19 @@
 
 use arbitrary::{Result, Unstructured};
 use portcullis_protocol::authority::{
-    Authority, Denial, DenialTarget, Effect, FileSystem, Grant, Parts, Root, RootId, RootIdentity,
-    Scope,
+    Authority, AuthorityId, Budget, Budgets, Denial, DenialTarget, Durable, Effect, FileSystem,
+    Grant, Inputs, Parts, Root, RootId, RootIdentity, Scope,
 };
-use portcullis_protocol::bounded::{Bytes, Text};
+use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::refusal::Rule;
-use portcullis_protocol::verb::VerbSet;
-use portcullis_protocol::view::RootIndex;
+use portcullis_protocol::verb::{ModeSet, VerbSet};
+use portcullis_protocol::view::{Digest, RootIndex};
 
 const PREFIXES: [&str; 8] = ["", "a", "a/b", "ab", "a/b/c", "b", "b/a", "A"];
 const LOCATIONS: [&str; 5] = ["home", "home/u", "home/u/a", "home/U", "srv/[x]"];
+/// The whole operations there are.
+const INPUTS: [Digest; 2] = [Digest([1; 32]), Digest([2; 32])];
 
 /// One of a few paths, or whatever the bytes say.
 pub fn path(u: &mut Unstructured<'_>) -> Result<RelPath> {
@@ -34,6 +36,56 @@ pub fn location(u: &mut Unstructured<'_>) -> Result<RelPath> {
 fn verbs(u: &mut Unstructured<'_>) -> Result<VerbSet> {
     let bits = u.int_in_range(0..=u32::from(VerbSet::ALL))?;
     Ok(VerbSet::try_from(bits).unwrap_or(VerbSet::NONE))
+}
+
+/// Every mode, as most grants have it, or any set of them.
+fn modes(u: &mut Unstructured<'_>) -> Result<ModeSet> {
+    if u.ratio(1, 2)? {
+        return Ok(ModeSet::ALL);
+    }
+    let bits = u.int_in_range(0..=u32::from(ModeSet::ALL))?;
+    Ok(ModeSet::try_from(bits).unwrap_or(ModeSet::ALL))
+}
+
+/// Every input, as most grants have it, or a few, of which some may stand twice, or none.
+fn inputs(u: &mut Unstructured<'_>) -> Result<Inputs> {
+    if u.ratio(2, 3)? {
+        return Ok(Inputs::Any);
+    }
+    let mut some = Vec::new();
+    for _ in 0..u.int_in_range(0..=3)? {
+        some.push(*u.choose(&INPUTS)?);
+    }
+    Ok(Inputs::Only(Few::new(some).unwrap_or_default()))
+}
+
+/// Grants, or asks, on roots that may not be there.
+fn grants(u: &mut Unstructured<'_>, most: usize) -> Result<Vec<Grant>> {
+    let mut grants = Vec::new();
+    for _ in 0..u.int_in_range(0..=most)? {
+        grants.push(Grant {
+            root: RootIndex(u.int_in_range(0..=2)?),
+            prefix: path(u)?,
+            verbs: verbs(u)?,
+            modes: modes(u)?,
+            inputs: inputs(u)?,
+        });
+    }
+    Ok(grants)
+}
+
+/// Any limits, small ones more likely.
+fn budgets(u: &mut Unstructured<'_>) -> Result<Budgets> {
+    let mut budgets = Budgets::UNLIMITED;
+    for budget in Budget::ALL {
+        let limit = match u.int_in_range(0..=3)? {
+            0 => Some(u.arbitrary()?),
+            1 => Some(u.int_in_range(0..=3)?),
+            _ => None,
+        };
+        budgets = budgets.with(budget, limit);
+    }
+    Ok(budgets)
 }
 
 /// A denial of a pattern or of an object.
@@ -62,7 +114,7 @@ pub fn denial(u: &mut Unstructured<'_>) -> Result<Denial> {
         },
         verbs: verbs(u)?,
         target,
-        effect: *u.choose(&[Effect::Deny, Effect::Hide])?,
+        effect: *u.choose(&[Effect::Deny, Effect::Ask, Effect::Hide])?,
     })
 }
 
@@ -77,6 +129,12 @@ fn root(u: &mut Unstructured<'_>, n: u64) -> Result<Root> {
             inode: if u.ratio(1, 8)? { 100 } else { n },
             born: None,
             mount: 1,
+        },
+        durable: Durable {
+            file_system: 1,
+            inode: n,
+            born: None,
+            handle: u.ratio(1, 8)?.then(Bytes::default),
         },
         file_system: FileSystem::Ext,
     })
@@ -93,15 +151,12 @@ pub fn small(u: &mut Unstructured<'_>) -> Result<Authority> {
     if u.ratio(1, 4)? {
         roots.reverse();
     }
-    let mut grants = Vec::new();
-    for _ in 0..u.int_in_range(0..=6)? {
-        grants.push(Grant {
-            root: RootIndex(u.int_in_range(0..=2)?),
-            prefix: path(u)?,
-            verbs: verbs(u)?,
-        });
-    }
-    grants.retain(|grant| usize::from(grant.root.0) < roots.len());
+    let mut grants_of = |most| -> Result<Vec<Grant>> {
+        let mut all = grants(u, most)?;
+        all.retain(|grant| usize::from(grant.root.0) < roots.len());
+        Ok(all)
+    };
+    let (grants, asks) = (grants_of(6)?, grants_of(4)?);
     let mut denials = Vec::new();
     for _ in 0..u.int_in_range(0..=4)? {
         denials.push(denial(u)?);
@@ -109,9 +164,13 @@ pub fn small(u: &mut Unstructured<'_>) -> Result<Authority> {
     Authority::seal(Parts {
         request: Text::default(),
         owner: Text::new(if u.ratio(1, 8)? { "p" } else { "o" }).unwrap_or_default(),
+        conversation: Text::new(if u.ratio(1, 8)? { "d" } else { "c" }).unwrap_or_default(),
+        parent: u.ratio(1, 4)?.then_some(AuthorityId([7; 32])),
         roots,
         grants,
+        asks,
         denials,
+        budgets: budgets(u)?,
         expires_ms: u.arbitrary()?,
     })
     .map_err(|_| arbitrary::Error::IncorrectFormat)

@@ -115,7 +115,8 @@ fn check_intent(intent: &Intent) {
 pub fn check_event(event: &Event) {
     match event {
         Event::Begin(begin) => check_intent(&begin.intent),
-        Event::Amend(intent) => check_intent(intent),
+        Event::Amend(intent) | Event::Claim(intent) => check_intent(intent),
+        Event::Bound(bound) => check_intent(&bound.intent),
         Event::Finish(finish) => check_touched(finish.touched.as_slice()),
         Event::Seen(seen) => {
             for step in seen.steps.as_slice() {
@@ -127,6 +128,10 @@ pub fn check_event(event: &Event) {
         | Event::Finished(_)
         | Event::Fault(_)
         | Event::Unlock(_)
-        | Event::Confirmed(_) => {}
+        | Event::Confirmed(_)
+        | Event::Delegate(_)
+        | Event::EndDelegated(_)
+        | Event::Propose(_)
+        | Event::Unbound(_) => {}
     }
 }

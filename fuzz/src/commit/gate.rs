@@ -5,10 +5,9 @@ use super::disk::{Disk, Node, Tree};
 use portcullis_client::Session;
 use portcullis_gate::uncaged::{self, Given};
 use portcullis_protocol::authority::{
-    Authority, FileSystem, Grant, Parts, Root, RootId, RootIdentity, Scope,
+    Authority, Budgets, Durable, FileSystem, Grant, Parts, Root, RootId, RootIdentity, Scope,
 };
-use portcullis_protocol::bounded::Text;
-use portcullis_protocol::frame::RequestId;
+use portcullis_protocol::bounded::{Few, Text};
 use portcullis_protocol::ledger::{Begun, Command, Duty, Event, Finish, Intent, ReceiptId, Setup};
 use portcullis_protocol::limits::{
     CONTENT_BYTES_MAX, FRAME_BYTES_MAX, IN_FLIGHT_MAX, SEND_DEADLINE_MS, STREAMS_MAX,
@@ -94,6 +93,8 @@ pub struct Watch {
     /// Temporaries that are told to be left.
     pub left: u32,
     begun: Option<Intent>,
+    /// The gate has looked under its locks, and changes files.
+    confirmed: bool,
     /// Effects that ended.
     pub receipts: u64,
 }
@@ -155,6 +156,12 @@ fn setup(inside: &Path) -> Setup {
             born: None,
             mount: 1,
         },
+        durable: Durable {
+            file_system: 1,
+            inode: 1,
+            born: None,
+            handle: None,
+        },
         file_system: if magic == TMPFS {
             FileSystem::Tmpfs
         } else {
@@ -162,17 +169,17 @@ fn setup(inside: &Path) -> Setup {
             FileSystem::Overlay
         },
     };
-    let grant = Grant {
-        root: RootIndex(0),
-        prefix: RelPath::root(),
-        verbs: VerbSet::ALL,
-    };
+    let grant = Grant::whole(RootIndex(0), RelPath::root(), VerbSet::ALL);
     let parts = Parts {
         request: Text::new("fuzz").unwrap(),
         owner: Text::new("fuzz").unwrap(),
+        conversation: Text::new("fuzz").unwrap(),
+        parent: None,
         roots: vec![root],
         grants: vec![grant],
+        asks: Vec::new(),
         denials: Vec::new(),
+        budgets: Budgets::UNLIMITED,
         expires_ms: None,
     };
     let bytes = |n: usize| u32::try_from(n).unwrap();
@@ -190,6 +197,7 @@ fn setup(inside: &Path) -> Setup {
         },
         run_as: None,
         duty: Duty::Serve,
+        lineage: Few::default(),
     }
 }
 
@@ -204,19 +212,33 @@ impl Warden {
     fn play(self) {
         let (mut buffer, mut scratch) = (Buffer::new(), Vec::new());
         while let Ok(packet) = self.ledger.receive(&mut buffer) {
-            let event = packet.decode().unwrap().0.message;
+            let frame = packet.decode().unwrap().0;
+            let (id, event) = (frame.id, frame.message);
             let mut watch = self.watch.lock().unwrap();
             let command = match event {
                 Event::Begin(begin) => self.begin(&mut watch, begin.intent),
                 Event::Amend(intent) => amend(&mut watch, intent),
                 Event::Finish(finish) => receipted(&mut watch, &finish),
+                Event::Confirmed(_) => {
+                    assert!(watch.begun.is_some() && !watch.confirmed);
+                    watch.confirmed = true;
+                    continue;
+                }
                 Event::Unlock(_) | Event::Refused(_) | Event::Finished(_) => continue,
-                Event::Ready(_) | Event::Fault(_) | Event::Seen(_) => panic!("{event:?}"),
+                // Nothing is only asked for, and no session is made within this one.
+                Event::Ready(_)
+                | Event::Fault(_)
+                | Event::Seen(_)
+                | Event::Delegate(_)
+                | Event::EndDelegated(_)
+                | Event::Propose(_)
+                | Event::Bound(_)
+                | Event::Unbound(_)
+                | Event::Claim(_) => panic!("{event:?}"),
             };
             drop(watch);
-            let sent = self
-                .ledger
-                .send(&mut scratch, RequestId::NONE, &command, &[]);
+            // By its number an answer finds whoever asked.
+            let sent = self.ledger.send(&mut scratch, id, &command, &[]);
             sent.unwrap();
         }
     }
@@ -239,13 +261,17 @@ impl Warden {
             }
             None => {}
         }
-        watch.begun = Some(intent);
+        (watch.begun, watch.confirmed) = (Some(intent), false);
         Command::Begun(Begun {})
     }
 }
 
 /// Another intent of the same names.
 fn amend(watch: &mut Watch, intent: Intent) -> Command {
+    assert!(
+        !watch.confirmed,
+        "amended where files are changed: {intent:?}"
+    );
     let old = watch.begun.replace(intent.clone());
     let old = old.expect("begun");
     let names = |of: &Intent| -> Vec<RelPath> {
@@ -263,6 +289,8 @@ fn amend(watch: &mut Watch, intent: Intent) -> Command {
 /// What is told of an effect is of the names that were announced.
 fn receipted(watch: &mut Watch, finish: &Finish) -> Command {
     let intent = watch.begun.take().expect("begun");
+    let confirmed = std::mem::take(&mut watch.confirmed);
+    assert!(confirmed || finish.outcome != Outcome::Done, "{finish:?}");
     let mut touched = finish.touched.as_slice().iter();
     for step in intent.steps.as_slice() {
         let told = touched.next().expect("every name is told");

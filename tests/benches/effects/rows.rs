@@ -61,6 +61,11 @@ const SET: Bound = Bound::AtMost {
     goal: 1.3,
     limit: 2.0,
 };
+/// A whole write against the part of it that a gate needs to change the tree.
+const AROUND: Bound = Bound::AtMost {
+    goal: 1.2,
+    limit: 1.5,
+};
 const EXECUTE: Bound = Bound::AtMost {
     goal: 1.0,
     limit: 1.15,
@@ -76,6 +81,7 @@ fn whole(times: &Times) -> Vec<Row> {
         })
         .collect();
     rows.extend([Deed::Replace, Deed::Create, Deed::Delete].map(|deed| execute(times, deed)));
+    rows.extend(around(times, Deed::Replace));
     for deed in [Deed::CreateMany, Deed::ReplaceMany] {
         for (short, name) in [
             (Short::Temporary, "temporary and rename"),
@@ -90,18 +96,48 @@ fn whole(times: &Times) -> Vec<Row> {
 
 /// All that a gate does between `Begun` and `Finish`, but for the switches and the calls of the
 /// second look: what its own code needs there counts as `execute`.
+fn executed(t: &dyn Fn(Subject) -> f64, deed: Deed) -> f64 {
+    let second_look = Subject::PlainPart(Cage::Open, deed, Part::Confirm);
+    t(Subject::Staged(deed, Part::Confirm)) - t(Subject::PingPong) - t(second_look)
+}
+
 fn execute(times: &Times, deed: Deed) -> Row {
     let plain = |part| Subject::PlainPart(Cage::Open, deed, part);
-    let gate = Subject::Staged(deed, Part::Confirm);
-    let worked_out =
-        |t: &dyn Fn(Subject) -> f64| t(gate) - t(Subject::PingPong) - t(plain(Part::Confirm));
-    let took = times.each(worked_out);
+    let took = times.each(|t| executed(t, deed));
     row(
         format!("{}: `execute` alone", deed.name()),
-        times.each(|t| worked_out(t) / t(plain(Part::Execute))),
+        times.each(|t| executed(t, deed) / t(plain(Part::Execute))),
         EXECUTE,
         format!("{} / {}", us(took), us(times.of(plain(Part::Execute)))),
     )
+}
+
+/// The whole round trip, through client, gate, warden and journal, against its `execute` alone, and
+/// against the same gate and worker with a warden that grants everything and records nothing.
+fn around(times: &Times, deed: Deed) -> [Row; 2] {
+    let whole = Subject::Whole(deed);
+    let staged = |t: &dyn Fn(Subject) -> f64| -> f64 {
+        let parts = [Part::Plan, Part::Confirm, Part::Encode];
+        parts
+            .map(|part| t(Subject::Staged(deed, part)))
+            .iter()
+            .sum()
+    };
+    let took = us(times.of(whole));
+    [
+        row(
+            format!("{} / its `execute` alone", deed.name()),
+            times.each(|t| t(whole) / executed(t, deed)),
+            AROUND,
+            format!("{took} / {}", us(times.each(|t| executed(t, deed)))),
+        ),
+        row(
+            format!("{} / without a journal", deed.name()),
+            times.each(|t| t(whole) / staged(t)),
+            Bound::Shown,
+            format!("{took} / {}", us(times.each(staged))),
+        ),
+    ]
 }
 
 fn short(times: &Times) -> Vec<Row> {

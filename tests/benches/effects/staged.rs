@@ -117,20 +117,19 @@ fn play(ledger: &Endpoint<Played>, calls: &Sender<Call>) {
     let mut scratch = Vec::new();
     while let Ok(packet) = ledger.receive(&mut buffer) {
         let came = Instant::now();
-        let event = packet.decode().unwrap().0.message;
+        let frame = packet.decode().unwrap().0;
+        let (id, event) = (frame.id, frame.message);
         let command = match event {
             Event::Begin(_) => Command::Begun(Begun {}),
             Event::Finish(_) => Command::Receipted(ReceiptId {
                 number: 1,
                 chain: Digest([7; 32]),
             }),
-            Event::Ready(_) | Event::Finished(_) => continue,
+            Event::Ready(_) | Event::Confirmed(_) | Event::Finished(_) => continue,
             other => panic!("{other:?}"),
         };
         let answered = Instant::now();
-        ledger
-            .send(&mut scratch, RequestId::NONE, &command, &[])
-            .unwrap();
+        ledger.send(&mut scratch, id, &command, &[]).unwrap();
         if calls.send(Call { came, answered }).is_err() {
             return;
         }

@@ -12,6 +12,7 @@
 mod calls;
 #[path = "../common/clock.rs"]
 mod clock;
+mod delegate;
 mod gate;
 mod memory;
 mod mint;
@@ -80,6 +81,7 @@ fn measure(options: &Options) -> Report {
     let mut systems = Systems::start();
     let same = systems.rounds(options.number(40, 120), &subject::all(systems.openings()));
     let mint = mint::measure(&mut systems.world, options.number(40, 200));
+    let delegations = delegate::measure(&mut systems.world, options.number(40, 200));
     let memory = memory::measure(&mut systems.world, options.number(100, 1000));
     let two = cores.other.map(|other| {
         systems.place(Placement::Apart { peers: other });
@@ -92,6 +94,7 @@ fn measure(options: &Options) -> Report {
         same,
         two,
         mint,
+        delegations,
         memory,
         openings: systems.openings(),
     })

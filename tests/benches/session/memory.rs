@@ -6,10 +6,13 @@ use crate::systems::Minting;
 use portcullis_transport::Buffer;
 use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit, setrlimit};
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 /// KiB for one session.
 pub struct Memory {
     pub sessions: usize,
+    /// From the first order to the last answer, in milliseconds.
+    pub took: f64,
     /// The gate's proportional share of what it maps; none where it may not be looked at.
     pub gate_share: Option<f64>,
     /// What only the gate maps and has written.
@@ -34,6 +37,7 @@ pub fn measure(minting: &mut Minting, sessions: usize) -> Memory {
     let mut buffer = Buffer::new();
     let limits = portcullis_warden::default_limits();
     let before = private_of(getpid());
+    let start = Instant::now();
     let held: Vec<Bare> = (0..sessions)
         .map(|_| {
             let (_, session) = minting.mint();
@@ -43,6 +47,7 @@ pub fn measure(minting: &mut Minting, sessions: usize) -> Memory {
             bare
         })
         .collect();
+    let took = start.elapsed().as_secs_f64() * 1e3;
     let warden = private_of(getpid()) - before;
     let gates: Vec<Pid> = raw(children())
         .difference(&others)
@@ -54,6 +59,7 @@ pub fn measure(minting: &mut Minting, sessions: usize) -> Memory {
     let shares: Option<Vec<f64>> = gates.iter().map(|gate| share_of(*gate)).collect();
     let memory = Memory {
         sessions,
+        took,
         gate_share: shares.map(|shares| shares.iter().sum::<f64>() / count),
         gate_private: sum(&private_of),
         gate_tables: sum(&|gate| field(gate, "status", "VmPTE:").unwrap_or(0.0)),

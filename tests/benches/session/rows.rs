@@ -1,9 +1,10 @@
 //! From times to rows: what is divided by what, and what it must keep to.
 
+use crate::delegate::Delegations;
 use crate::memory::Memory;
 use crate::mint::Mint;
 use crate::report::{Bound, Report, Row, Table};
-use crate::subject::{Cage, Call, Client, Opening, Subject};
+use crate::subject::{Cage, Call, Client, Opening, PATTERNS, Subject};
 use crate::systems::Times;
 
 /// All that was measured.
@@ -11,6 +12,7 @@ pub struct Measured {
     pub same: Times,
     pub two: Option<Times>,
     pub mint: Mint,
+    pub delegations: Delegations,
     pub memory: Memory,
     pub openings: &'static [Opening],
 }
@@ -32,7 +34,11 @@ pub fn report(measured: &Measured) -> Report {
             rows: first,
         },
         Table {
-            name: "the same through portcullis_client::Session",
+            name: "authority: what budgets and denials cost, and making sessions",
+            rows: authority(measured),
+        },
+        Table {
+            name: "the same as the first through portcullis_client::Session",
             rows: usual(same),
         },
         Table {
@@ -173,6 +179,63 @@ fn floor(measured: &Measured) -> Vec<Row> {
         ),
     });
     rows
+}
+
+/// A session with all budgets and many denials beside one without, and how fast sessions come.
+fn authority(measured: &Measured) -> Vec<Row> {
+    let Measured {
+        same,
+        mint,
+        delegations,
+        memory,
+        ..
+    } = measured;
+    let mut rows = Vec::new();
+    for call in [Call::Stat, Call::Small] {
+        let bounded = Subject::Bounded(call);
+        let free = Subject::Gate(Client::Raw, Opening::Direct, call);
+        rows.push(Row {
+            name: format!(
+                "{}, budgets and {PATTERNS} denials",
+                name(call, Opening::Direct)
+            ),
+            value: same.quotient([bounded], [free]),
+            unit: "",
+            bound: Bound::AtMost {
+                goal: 1.05,
+                limit: 1.15,
+            },
+            of: format!("{} / {} without", us(same.of(bounded)), us(same.of(free))),
+        });
+    }
+    rows.push(shown(
+        "delegations, one after the other".to_owned(),
+        (delegations.rate, " /s"),
+        format!(
+            "to the first reply: median {:.2} ms, least {:.2} ms; a mint {:.2} ms",
+            delegations.median, delegations.least, mint.median
+        ),
+    ));
+    let each = memory.took / memory.sessions as f64;
+    rows.push(shown(
+        format!("{} sessions minted and held", memory.sessions),
+        (memory.took / 1e3, " s"),
+        format!(
+            "{each:.2} ms each, with a stat and a read; {:.1} KiB each",
+            memory.total()
+        ),
+    ));
+    rows
+}
+
+fn shown(name: String, (value, unit): (f64, &'static str), of: String) -> Row {
+    Row {
+        name,
+        value,
+        unit,
+        bound: Bound::Shown,
+        of,
+    }
 }
 
 fn absolute(measured: &Measured) -> Vec<Row> {

@@ -51,6 +51,9 @@ impl Call {
     }
 }
 
+/// Denial patterns of a bounded session, beside the built-in ones.
+pub const PATTERNS: usize = 50;
+
 /// What is repeated for a profiler.
 #[derive(Debug, Clone, Copy)]
 pub enum Spin {
@@ -92,6 +95,8 @@ pub enum Subject {
     Plain(Cage, Opening, Call),
     /// The call through a gate.
     Gate(Client, Opening, Call),
+    /// The call through the gate of a session that has budgets and [`PATTERNS`] denials more.
+    Bounded(Call),
     /// 32 small reads asked for before the first answer is taken; for one of them.
     Pipelined(Client),
 }
@@ -100,6 +105,7 @@ pub enum Subject {
 pub fn all(openings: &[Opening]) -> Vec<Subject> {
     let mut subjects = across(openings);
     subjects.push(Subject::CarryMany);
+    subjects.extend([Call::Stat, Call::Small].map(Subject::Bounded));
     subjects.extend(Call::ALL.map(Subject::Carry));
     subjects.push(Subject::Echo(Client::Session));
     subjects.push(Subject::Pipelined(Client::Session));

@@ -4,9 +4,9 @@ use crate::clock::{median, median_of_batches};
 use crate::gate::{Bare, DEPTH, Usual, children};
 use crate::peer::{PING_BYTES, Peer, Role};
 use crate::pin::{self, Placement};
-use crate::subject::{Cage, Call, Client, Opening, Spin, Subject};
-use portcullis_client::{MintOrder, Session};
-use portcullis_protocol::authority::RootId;
+use crate::subject::{Cage, Call, Client, Opening, PATTERNS, Spin, Subject};
+use portcullis_client::{MintOrder, Pattern, Session};
+use portcullis_protocol::authority::{Budget, Budgets, RootId};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::verb::VerbSet;
 use portcullis_tests::{World, own, privileged};
@@ -69,6 +69,7 @@ pub struct Systems {
     plain: Peer,
     caged: Peer,
     bare: BTreeMap<Opening, Bare>,
+    bounded: Bare,
     usual: Usual,
     buffer: Buffer,
     openings: Vec<Opening>,
@@ -117,11 +118,15 @@ impl Systems {
             root: first.unwrap(),
         };
         let usual = Usual::new(world.mint().1);
+        let bounded = bounded(world.root);
+        let (_, bounded) = world.world.control.mint(&bounded).unwrap();
+        let bounded = Bare::new(bounded, limits, &mut buffer);
         Self {
             echo,
             plain,
             caged,
             bare,
+            bounded,
             usual,
             buffer,
             openings,
@@ -188,6 +193,7 @@ impl Systems {
             plain,
             caged,
             bare,
+            bounded,
             usual,
             buffer,
             ..
@@ -215,6 +221,10 @@ impl Systems {
                 let (times, batch) = call.times();
                 median_of_batches(times, batch, || bare.call(call, buffer))
             }
+            Subject::Bounded(call) => {
+                let (times, batch) = call.times();
+                median_of_batches(times, batch, || bounded.call(call, buffer))
+            }
             Subject::Gate(client @ (Client::Session | Client::Whole), _, call) => {
                 let (times, batch) = call.times();
                 median_of_batches(times, batch, || usual.call(client, call))
@@ -235,6 +245,31 @@ fn order(root: RootId) -> MintOrder {
     MintOrder::new("bench")
         .root(root, None)
         .grant(root, RelPath::root(), VerbSet::READING)
+}
+
+/// The same with every budget, none of which is used up, and patterns of every form, none of which
+/// matches what is asked for.
+fn bounded(root: RootId) -> MintOrder {
+    let limits = Budget::ALL.into_iter();
+    let budgets = limits.fold(Budgets::UNLIMITED, |budgets, budget| {
+        budgets.with(budget, Some(u64::MAX / 2))
+    });
+    let order = order(root).budgets(budgets);
+    (0..PATTERNS).fold(order, |order, n| {
+        let pattern = match n % 5 {
+            0 => Pattern::anywhere(format!("*.kind-{n}")),
+            1 => Pattern::anywhere(format!("private-{n}")),
+            2 => Pattern::anywhere(format!("**/build-{n}/*.log")),
+            3 => Pattern::below(root, format!("one/{{secret,hidden}}-{n}/**")),
+            _ => Pattern::below(root, format!("one/two/[x-z]?-{n}")),
+        };
+        let (name, reason) = (format!("rule-{n}"), "of the bench");
+        if n % 2 == 0 {
+            order.hide(&name, reason, pattern)
+        } else {
+            order.deny(&name, reason, VerbSet::READING, pattern)
+        }
+    })
 }
 
 fn fill(root: &Path) {
