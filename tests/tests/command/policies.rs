@@ -180,7 +180,7 @@ fn what_is_refused_does_not_happen_and_the_worker_is_told_by_whom() {
     );
     let said = Said::by(run);
     assert!(said.out.contains("code 77"), "{said:?}");
-    assert!(said.out.contains("refused by its decider"), "{said:?}");
+    assert!(said.out.contains("refused by whoever decides"), "{said:?}");
     let kept = std::fs::read(place.at("repo/src/lib.rs")).unwrap();
     assert_eq!(kept, b"pub fn needle() {}\n");
 }
