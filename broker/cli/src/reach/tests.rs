@@ -1,6 +1,7 @@
 //! Labels of roots, and rules of the command line.
 
 use super::*;
+use portcullis_protocol::limits::LABEL_BYTES_MAX;
 
 #[test]
 fn labels_are_unique_and_fit() {
