@@ -96,7 +96,7 @@ pub struct Receipt {
     pub request: Digest,
     /// The link of its session's chain before it.
     pub previous: Digest,
-    /// blake3 of the cage its gate was in, as it reported it ([`CageReport`], encoded).
+    /// blake3 of the cage its gate was in, as it reported it ([`crate::ledger::CageReport`], encoded).
     pub cage: Digest,
     /// By which approval, if it took one.
     pub approval: Option<Approval>,

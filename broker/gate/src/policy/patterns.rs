@@ -83,8 +83,9 @@ enum Begins {
 #[derive(Debug)]
 struct LazyGlob {
     denial: usize,
-    /// What every match begins with.
+    /// What every match begins and ends with: most paths are told apart by it without the glob.
     prefix: Vec<u8>,
+    suffix: Vec<u8>,
     glob: Glob,
     set: OnceLock<Option<GlobSet>>,
 }
@@ -208,20 +209,24 @@ impl WholePath {
 
 impl LazyGlob {
     fn new(denial: usize, pattern: &str) -> Result<Self, PatternError> {
-        let literal = pattern
-            .bytes()
-            .take_while(|b| !META.contains(b))
-            .collect::<Vec<u8>>();
+        let plain = |b: &u8| !META.contains(b);
+        let prefix = pattern.bytes().take_while(plain).collect();
+        let begins = pattern.bytes().rposition(|b| META.contains(&b));
+        let suffix = pattern.as_bytes().get(begins.map_or(0, |at| at + 1)..);
+        // `**/` may stand for nothing, its slash too.
+        let suffix = suffix.unwrap_or_default();
+        let suffix = suffix.strip_prefix(b"/").unwrap_or(suffix).to_vec();
         Ok(Self {
             denial,
-            prefix: literal,
+            prefix,
+            suffix,
             glob: compile_glob(pattern)?,
             set: OnceLock::new(),
         })
     }
 
     fn is(&self, bytes: &[u8]) -> bool {
-        if !bytes.starts_with(&self.prefix) {
+        if !bytes.ends_with(&self.suffix) || !bytes.starts_with(&self.prefix) {
             return false;
         }
         let set = self.set.get_or_init(|| {
@@ -339,6 +344,32 @@ mod tests {
             prop_assume!(!pattern.split('/').any(|p| p.is_empty() || p == "." || p == ".."));
             let glob = compile_glob(&format!("**/{pattern}")).unwrap().compile_matcher();
             prop_assert_eq!(finds(None, &pattern, &path), glob.is_match(&path));
+        }
+
+        /// What a glob is passed over for, it does not match.
+        #[test]
+        fn globs_are_judged_as_without_what_sorts_them(
+            names in prop::collection::vec("[ab]{0,2}(\\*|\\?|\\*\\*|\\[ab\\]|\\{a,ba\\}|\\\\\\*)?[ab.]{0,2}", 1..4),
+            anchor in prop::option::of("[ab]{1,2}"),
+            path in "[ab.*]{1,3}(/[ab.*]{1,4}){0,3}",
+        ) {
+            let odd = |name: &str| name.is_empty() || name == "." || name == "..";
+            prop_assume!(!path.split('/').any(odd) && !names.iter().any(|name| odd(name)));
+            let pattern = names.join("/");
+            let whole = match &anchor {
+                // Without a slash it holds at any depth below the anchor.
+                Some(anchor) if names.len() > 1 => format!("{anchor}/{pattern}"),
+                Some(anchor) => format!("{anchor}/**/{pattern}"),
+                None => format!("**/{pattern}"),
+            };
+            let glob = compile_glob(&whole);
+            prop_assume!(glob.is_ok());
+            let glob = glob.unwrap().compile_matcher();
+            prop_assert_eq!(
+                finds(anchor.as_deref(), &pattern, &path),
+                glob.is_match(&path),
+                "{}", whole
+            );
         }
     }
 }
