@@ -167,8 +167,9 @@ pub struct Present {
     pub mode: u16,
     /// Size in bytes; 0 for directories.
     pub size: u64,
-    /// Of a file's content or a link's text; none for directories, and for files over
-    /// [`crate::limits::SCAN_BYTES_MAX`].
+    /// Of a file's content or a link's text; none for files over
+    /// [`crate::limits::SCAN_BYTES_MAX`] and for directories. Of a directory that is removed whole
+    /// by an approval: of the names, objects and versions of everything below it.
     pub digest: Option<Digest>,
     /// Its version. None for an object that is still to be made, where that has no object yet.
     pub stamp: Option<Stamp>,

@@ -6,7 +6,7 @@ use portcullis_protocol::approval::{Approver, ProposalId, ProposalState};
 use portcullis_protocol::control::{Decision, Proof, Receipt, RunId, Whose};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::Code;
-use portcullis_protocol::session::{Outcome, Selector};
+use portcullis_protocol::session::{Deletion, Outcome, Selector};
 use portcullis_protocol::verb::{Verb, VerbSet};
 use portcullis_tests::{Opened, World, anywhere, code, own, read};
 use std::path::Path;
@@ -239,4 +239,54 @@ fn a_session_that_is_over_leaves_nothing_to_decide() {
     assert!(world.control.proposals(Whose::Own, 0).unwrap().is_empty());
     let gone = world.control.proposal(id).unwrap_err();
     assert_eq!(code(&gone), Code::Decided, "{gone}");
+}
+
+/// A tree that is deleted whole, three deep.
+fn delete_tree(session: &mut Session) -> Result<Outcome, Error> {
+    let mut delete = change::delete(at("tree"));
+    delete.what = Deletion::Tree;
+    let changes = Changes::new().with(delete);
+    session.change(&changes).map(|made| made.changed.outcome)
+}
+
+#[test]
+fn a_tree_is_deleted_as_it_was_shown_down_to_its_last_file() {
+    let change: [(&str, fn(&World)); 5] = [
+        ("nothing", |_| {}),
+        ("content", |world| {
+            world.write("tree/a/b/deep.txt", "other\n");
+        }),
+        ("a new file", |world| {
+            world.write("tree/a/b/new.txt", "new\n")
+        }),
+        ("one gone", |world| {
+            std::fs::remove_file(world.inside().join("tree/a/b/deep.txt")).unwrap();
+        }),
+        ("another of the same content", |world| {
+            let deep = world.inside().join("tree/a/b/deep.txt");
+            let content = std::fs::read(&deep).unwrap();
+            let beside = world.inside().join("beside");
+            std::fs::write(&beside, content).unwrap();
+            std::fs::rename(beside, deep).unwrap();
+        }),
+    ];
+    for (what, change) in change {
+        let (mut world, mut opened) = world();
+        world.write("tree/top.txt", "top\n");
+        world.write("tree/a/b/deep.txt", "deep\n");
+        let id = waits(delete_tree(&mut opened.session));
+        let lost = world.control.proposal(id).unwrap().record.lost;
+        assert_eq!((lost.files, lost.directories, lost.bytes), (2, 3, 9));
+        approve(&mut world, id);
+        change(&world);
+        let done = delete_tree(&mut opened.session);
+        if what == "nothing" {
+            assert_eq!(done.unwrap(), Outcome::Done);
+            assert!(!world.inside().join("tree").exists());
+            continue;
+        }
+        assert_eq!(code(&done.unwrap_err()), Code::Conflict, "{what}");
+        assert!(world.inside().join("tree/top.txt").exists(), "{what}");
+        assert!(receipts(&mut world).is_empty(), "{what}");
+    }
 }

@@ -35,6 +35,7 @@ pub(crate) use tree::judge_tree;
 use crate::refused::Refused;
 pub(crate) use crate::resolve::SharedDirectory;
 use crate::session::Session;
+use crate::standing::Binds;
 use crate::uploads::Uploads;
 use net::Net;
 use portcullis_protocol::bounded::Few;
@@ -192,11 +193,19 @@ pub(crate) fn plan(
         })?;
     }
     let Net {
-        names,
+        mut names,
         acts,
         diff,
         matches,
     } = planner.finish()?;
+    match session.standing.binds() {
+        Binds::Names => {}
+        Binds::Trees => {
+            for name in names.iter_mut().filter(|name| name.removes_a_tree()) {
+                lost::bind_tree(session, name)?;
+            }
+        }
+    }
     Ok(Plan {
         tree: tree_lock(&names, &acts),
         request: request_digest(changes, content),

@@ -35,6 +35,15 @@ pub(crate) enum Tries {
     One,
 }
 
+/// How deep a plan is bound to what it takes away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Binds {
+    /// To the names it touches.
+    Names,
+    /// Of a directory that goes whole, to everything below it too: somebody decided about that.
+    Trees,
+}
+
 impl Standing {
     pub(crate) const fn of(duty: &Duty) -> Self {
         match duty {
@@ -57,6 +66,13 @@ impl Standing {
         match self {
             Self::Serves | Self::Executes => Staging::Beside,
             Self::Observes | Self::Proposes => Staging::Memory,
+        }
+    }
+
+    pub(crate) const fn binds(self) -> Binds {
+        match self {
+            Self::Serves | Self::Observes => Binds::Names,
+            Self::Proposes | Self::Executes => Binds::Trees,
         }
     }
 

@@ -88,6 +88,11 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
+    /// Whether a directory goes with everything below it.
+    pub(super) const fn removes_a_tree(&self) -> bool {
+        matches!(self.fate.removal(), Some(Deletion::Tree))
+    }
+
     /// Whether nobody else may work in the tree: a directory that exists goes from its name; or the
     /// name came to be what it is by a verb that can do that, which is all that the ledger is told.
     pub(super) fn needs_the_tree(&self) -> bool {

@@ -126,7 +126,8 @@ fn what_changed(was: &PathState, is: &PathState) -> &'static str {
 }
 
 /// Whether a name still shows what it showed: nothing, the same version of the same file or link, or the
-/// same directory. What a whole tree is deleted of must not have got or lost an entry either.
+/// same directory. Of a tree that is deleted whole the gate says a digest of everything below, which is
+/// compared with the rest of its state.
 fn stands(was: &PathState, is: &PathState, deletion: Option<Deletion>) -> bool {
     match (was, is) {
         (PathState::Absent, PathState::Absent) => true,
