@@ -241,6 +241,9 @@ fn a_session_that_is_over_leaves_nothing_to_decide() {
     assert_eq!(code(&gone), Code::Decided, "{gone}");
 }
 
+/// What somebody does between a decision and its use.
+type Meanwhile = fn(&World);
+
 /// A tree that is deleted whole, three deep.
 fn delete_tree(session: &mut Session) -> Result<Outcome, Error> {
     let mut delete = change::delete(at("tree"));
@@ -251,7 +254,7 @@ fn delete_tree(session: &mut Session) -> Result<Outcome, Error> {
 
 #[test]
 fn a_tree_is_deleted_as_it_was_shown_down_to_its_last_file() {
-    let change: [(&str, fn(&World)); 5] = [
+    let change: [(&str, Meanwhile); 5] = [
         ("nothing", |_| {}),
         ("content", |world| {
             world.write("tree/a/b/deep.txt", "other\n");
