@@ -125,6 +125,9 @@ enum Job {
     /// Start a gate with this ledger socket.
     Spawn {
         ledger: OwnedFd,
+        /// Where the gate goes when nobody waits for it any more: it may be let go before anybody
+        /// had it in hand.
+        orphanage: Sender<Job>,
         started: oneshot::Sender<io::Result<Gate>>,
     },
     /// Reap a gate that was killed and let go.
@@ -152,12 +155,14 @@ impl Spawner {
     pub(crate) async fn spawn(&self, ledger: OwnedFd) -> io::Result<Gate> {
         let (started, start) = oneshot::channel();
         let gone = || io::Error::other("the thread that starts gates is gone");
-        self.jobs
-            .send(Job::Spawn { ledger, started })
-            .map_err(|_| gone())?;
-        let mut gate = start.await.map_err(|_| gone())??;
-        gate.orphanage = Some(self.jobs.clone());
-        Ok(gate)
+        let orphanage = self.jobs.clone();
+        let job = Job::Spawn {
+            ledger,
+            orphanage,
+            started,
+        };
+        self.jobs.send(job).map_err(|_| gone())?;
+        start.await.map_err(|_| gone())?
     }
 }
 
@@ -170,9 +175,13 @@ fn work(executable: &Executable, asked: &Receiver<Job>) {
             asked.recv_timeout(SWEEP)
         };
         match job {
-            Ok(Job::Spawn { ledger, started }) => {
+            Ok(Job::Spawn {
+                ledger,
+                orphanage,
+                started,
+            }) => {
                 // Nobody waits for it any more: it comes back here, and is killed.
-                if let Err(Ok(mut gate)) = started.send(spawn(executable, ledger)) {
+                if let Err(Ok(mut gate)) = started.send(spawn(executable, ledger, orphanage)) {
                     dying.extend(gate.let_go());
                 }
             }
@@ -191,7 +200,7 @@ fn work(executable: &Executable, asked: &Receiver<Job>) {
 
 /// The ledger as descriptor 0, nothing for 1 and 2, an empty environment. What std opens and what
 /// the warden holds is close-on-exec.
-fn spawn(executable: &Executable, ledger: OwnedFd) -> io::Result<Gate> {
+fn spawn(executable: &Executable, ledger: OwnedFd, orphanage: Sender<Job>) -> io::Result<Gate> {
     let mut child = Command::new(executable.path())
         .arg0(GATE_NAME)
         .env_clear()
@@ -213,7 +222,7 @@ fn spawn(executable: &Executable, ledger: OwnedFd) -> io::Result<Gate> {
         Ok(pidfd) => Ok(Gate {
             pidfd: Some(pidfd),
             pid,
-            orphanage: None,
+            orphanage,
         }),
         Err(errno) => {
             // Without a pidfd nothing is served.
@@ -230,7 +239,7 @@ pub(crate) struct Gate {
     /// Present until the gate is reaped or let go.
     pidfd: Option<OwnedFd>,
     pid: u32,
-    orphanage: Option<Sender<Job>>,
+    orphanage: Sender<Job>,
 }
 
 impl Gate {
@@ -260,10 +269,8 @@ impl Drop for Gate {
         let Some(pidfd) = self.let_go() else {
             return;
         };
-        if let Some(orphanage) = &self.orphanage {
-            // Refused only after the thread ended, which it does not while this sender lives.
-            drop(orphanage.send(Job::Reap(pidfd)));
-        }
+        // Refused only after the thread ended, which it does not while this sender lives.
+        drop(self.orphanage.send(Job::Reap(pidfd)));
     }
 }
 

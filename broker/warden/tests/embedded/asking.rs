@@ -321,10 +321,8 @@ pub(crate) fn an_ended_session_waits_for_what_was_approved_and_leaves_nothing() 
     std::thread::sleep(Duration::from_millis(150));
     let ended = world.runtime.end(world.session.id);
     assert!(matches!(ended, Answer::Ended(_)), "{ended:?}");
-    assert!(
-        crate::runtime::children().is_empty(),
-        "nothing is left of it, held or at work"
-    );
+    // Nothing is left of it, held or at work.
+    no_children_soon();
     let over = world.runtime.over();
     assert_eq!(over.cause, OverCause::Revoked);
     let [receipt] = <[_; 1]>::try_from(log(&mut world.runtime, world.session.run)).unwrap();
