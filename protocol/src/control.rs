@@ -13,7 +13,8 @@ use crate::bounded::{Bytes, Few, Text};
 use crate::frame::messages;
 use crate::ledger::{CageReport, RefusalNote, Tally};
 use crate::limits::{
-    DENIALS_MAX, GRANTS_MAX, PATH_BYTES_MAX, PATTERN_BYTES_MAX, REASON_BYTES_MAX, ROOTS_MAX,
+    DENIALS_MAX, GRANTS_MAX, IGNORE_BYTES_MAX, PATH_BYTES_MAX, PATTERN_BYTES_MAX, REASON_BYTES_MAX,
+    ROOTS_MAX,
 };
 use crate::path::{Label, RelPath};
 use crate::refusal::Refusal;
@@ -245,6 +246,9 @@ pub struct Mint {
     /// A session of this connection whose authority the new one must stay within, and with which it
     /// ends.
     pub within: Option<SessionId>,
+    /// Rules of ignore files that hold in every root, weaker than those in it: the user's own, which
+    /// no session reads for itself. They narrow what a walk shows, never what may be done.
+    pub ignore: Bytes<IGNORE_BYTES_MAX>,
 }
 
 /// A root in an order to mint.

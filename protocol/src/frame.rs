@@ -115,22 +115,33 @@ pub fn encode<M: Message>(
     if content_len != 0 && !message.carries_content() {
         return Err(EncodeError::NoContent);
     }
-    out.clear();
-    out.push(M::TAG);
-    out.push(0);
-    out.extend_from_slice(&message.code().to_le_bytes());
-    out.extend_from_slice(&id.0.to_le_bytes());
-    out.extend_from_slice(&[0; 4]);
-    let frame = message
-        .encode_body(std::mem::take(out))
-        .map_err(|_| EncodeError::Serializer)?;
-    *out = frame;
-    let body_len = out.len() - HEADER_BYTES;
+    encode_with::<M>(id, message.code(), out, |out| message.encode_body(out))?;
     let total = out.len() + content_len;
     if total > FRAME_BYTES_MAX || content_len > CONTENT_BYTES_MAX {
         return Err(EncodeError::TooLarge(total));
     }
-    let len = u32::try_from(body_len).map_err(|_| EncodeError::TooLarge(total))?;
+    Ok(())
+}
+
+/// The same of a message whose body `body` writes behind what it is given.
+pub(crate) fn encode_with<M: Message>(
+    id: RequestId,
+    code: u16,
+    out: &mut Vec<u8>,
+    body: impl FnOnce(Vec<u8>) -> Result<Vec<u8>, postcard::Error>,
+) -> Result<(), EncodeError> {
+    out.clear();
+    out.push(M::TAG);
+    out.push(0);
+    out.extend_from_slice(&code.to_le_bytes());
+    out.extend_from_slice(&id.0.to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    *out = body(std::mem::take(out)).map_err(|_| EncodeError::Serializer)?;
+    if out.len() > FRAME_BYTES_MAX {
+        return Err(EncodeError::TooLarge(out.len()));
+    }
+    let body_len = out.len() - HEADER_BYTES;
+    let len = u32::try_from(body_len).map_err(|_| EncodeError::TooLarge(out.len()))?;
     let place = out.get_mut(8..HEADER_BYTES);
     place
         .ok_or(EncodeError::Serializer)?

@@ -5,7 +5,9 @@ use crate::approval::Bound;
 use crate::authority::Authority;
 use crate::bounded::{Bytes, Few, Text};
 use crate::frame::messages;
-use crate::limits::{GRANTS_MAX, LINEAGE_MAX, NAME_BYTES_MAX, PATH_BYTES_MAX, REASON_BYTES_MAX};
+use crate::limits::{
+    GRANTS_MAX, IGNORE_BYTES_MAX, LINEAGE_MAX, NAME_BYTES_MAX, PATH_BYTES_MAX, REASON_BYTES_MAX,
+};
 use crate::path::{Label, RelPath};
 use crate::refusal::{Code, Refusal};
 use crate::session::{
@@ -104,6 +106,8 @@ pub struct Setup {
     pub duty: Duty,
     /// The sessions it was made within, the nearest first.
     pub lineage: Few<Ancestor, LINEAGE_MAX>,
+    /// Rules of ignore files that hold in every root before all others.
+    pub ignore: Bytes<IGNORE_BYTES_MAX>,
 }
 
 /// What a gate is for.

@@ -65,28 +65,42 @@ pub const AUTHORITY_BYTES_MAX: usize = 96 * 1024;
 pub const READ_FILES_MAX: usize = 64;
 /// Include and exclude globs in one `search`.
 pub const SEARCH_GLOBS_MAX: usize = 32;
+/// Globs of file types in one `search`: of each direction.
+pub const SEARCH_TYPE_GLOBS_MAX: usize = 256;
+/// Types of objects in one request.
+pub const KINDS_MAX: usize = 7;
+/// Longest text of ignore rules that a runtime passes to a session, in bytes.
+pub const IGNORE_BYTES_MAX: usize = 16 * 1024;
+/// Largest ignore file that is read, in bytes; of a larger one no rule holds, and that is counted.
+pub const IGNORE_FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// Rules of ignore files in force in one directory; further ones are counted.
+pub const IGNORE_RULES_MAX: usize = 100_000;
 /// Requests a worker may have unanswered. Kept by the client: a gate reads one at a time, so that
 /// more of them wait in the socket, whose size bounds them.
 pub const IN_FLIGHT_MAX: u16 = 64;
 /// Streaming requests (list, glob, search) running at once in one session.
 pub const STREAMS_MAX: u16 = 4;
 /// Bytes of one frame of a stream, before it is sent.
-pub const STREAM_FRAME_BYTES: usize = 32 * 1024;
+pub const STREAM_FRAME_BYTES: usize = 60 * 1024;
+/// How often a walk that sends nothing else says how far it is, in milliseconds.
+pub const PROGRESS_MS: u32 = 500;
 /// How long a peer may leave its socket full before its session is closed, in milliseconds.
 pub const SEND_DEADLINE_MS: u32 = 10_000;
 
 /// Bytes read to count lines, digest or find the end of one file; more is cut and said.
 pub const SCAN_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// Entries one page of a listing holds at most.
-pub const LIST_ENTRIES_MAX: u32 = 10_000;
-/// Deepest directory a walk enters below its start.
-pub const WALK_DEPTH_MAX: u32 = 1024;
+pub const LIST_ENTRIES_MAX: u32 = 1_000_000;
+/// The same in another order than by name: the gate holds them in memory.
+pub const SORTED_ENTRIES_MAX: u32 = 10_000;
+/// Deepest directory a walk enters below its start. A path has no more names than that.
+pub const WALK_DEPTH_MAX: u32 = 2048;
 /// Largest file a search reads unless the request says otherwise, in bytes.
 pub const SEARCH_FILE_BYTES_DEFAULT: u64 = 16 * 1024 * 1024;
 /// Largest file a search may be told to read, in bytes.
 pub const SEARCH_FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// Matches one search returns at most before it is cut.
-pub const SEARCH_MATCHES_MAX: u32 = 100_000;
+pub const SEARCH_MATCHES_MAX: u32 = 10_000_000;
 /// Longest line a search returns, in bytes; longer ones are cut around the match and marked.
 pub const SEARCH_LINE_BYTES_MAX: usize = 1024;
 /// Context lines around a match.

@@ -5,6 +5,8 @@ mod composed;
 mod delegate;
 mod edit;
 mod find;
+mod found;
+mod packed;
 mod read;
 
 pub use change::*;
@@ -12,6 +14,8 @@ pub use composed::*;
 pub use delegate::*;
 pub use edit::*;
 pub use find::*;
+pub use found::*;
+pub use packed::*;
 pub use read::*;
 
 pub use crate::approval::input_digest;
@@ -109,6 +113,8 @@ messages! {
         16 = Delegated(Delegated),
         /// Answers `Acknowledge` and `EndDelegated`.
         17 = Noted(Noted),
+        /// How far a listing, glob or search is.
+        18 = Progress(Progress),
     }
 }
 

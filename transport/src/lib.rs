@@ -13,6 +13,8 @@ pub use receive::Packet;
 
 use portcullis_protocol::frame::{self, DecodeError, EncodeError, Message, RequestId};
 use portcullis_protocol::limits::{DESCRIPTORS_MAX, FRAME_BYTES_MAX};
+use portcullis_protocol::session::{Packed, Reply, Streamed};
+use portcullis_protocol::view::Binding;
 use portcullis_protocol::{control, ledger, session};
 use rustix::io::Errno;
 use rustix::net::{
@@ -22,6 +24,7 @@ use rustix::net::{
 use std::io::IoSlice;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
@@ -68,9 +71,9 @@ sides! {
     /// The warden's side of control.
     ControlSide: control::Answer => control::Order, Taken;
     /// The worker's side of a session. All it is ever given is the socket of a delegated one.
-    WorkerSide: session::Request => session::Reply, Awaited;
+    WorkerSide: session::Request => Reply, Awaited;
     /// The gate's side of a session.
-    SessionSide: session::Reply => session::Request, Refused;
+    SessionSide: Reply => session::Request, Refused;
     /// The gate's side of the ledger.
     GateSide: ledger::Event => ledger::Command, Taken;
     /// The warden's side of the ledger. A gate has one thing to hand over: its session's socket.
@@ -224,6 +227,21 @@ impl<S: Side> Endpoint<S> {
         }
         let mut none = SendAncillaryBuffer::default();
         self.send_packet(scratch, content, &mut none, SendFlags::NOSIGNAL)
+    }
+
+    /// Sends one reply of many items that are encoded already: those of `items`.
+    pub fn send_packed<T: Streamed>(
+        &self,
+        scratch: &mut Vec<u8>,
+        id: RequestId,
+        start: Option<&Binding>,
+        (packed, items): (&Packed<T>, Range<usize>),
+    ) -> Result<(), TransportError>
+    where
+        S: Side<Sends = Reply>,
+    {
+        packed.encode(items, id, start, scratch)?;
+        self.send_piece(scratch, SendFlags::NOSIGNAL)
     }
 
     /// Sends one frame whose content is in the buffer's room already, whole or not at all. What is

@@ -2,8 +2,8 @@
 //! conversation that goes on.
 
 use super::RootOrder;
-use crate::bounded::{Few, Text};
-use crate::limits::{REASON_BYTES_MAX, ROOTS_MAX};
+use crate::bounded::{Bytes, Few, Text};
+use crate::limits::{IGNORE_BYTES_MAX, REASON_BYTES_MAX, ROOTS_MAX};
 use crate::session::SessionId;
 use crate::view::Digest;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,8 @@ pub struct Restore {
     pub roots: Few<RootOrder, ROOTS_MAX>,
     /// A session of this connection that the new one must stay within.
     pub within: Option<SessionId>,
+    /// Rules of ignore files, as in an order to mint.
+    pub ignore: Bytes<IGNORE_BYTES_MAX>,
 }
 
 /// Makes a session with the authority of one of this connection that runs, for another conversation

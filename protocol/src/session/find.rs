@@ -1,13 +1,12 @@
-//! `list`, `glob` and `search`: what is asked of a walk, and what it finds.
+//! `list`, `glob` and `search`: what is asked of a walk.
 
 use super::Selector;
-use crate::bounded::{Bytes, Few, Text};
+use crate::bounded::{Bytes, Few};
 use crate::limits::{
-    CURSOR_BYTES_MAX, PATH_BYTES_MAX, PATTERN_BYTES_MAX, REASON_BYTES_MAX, SEARCH_GLOBS_MAX,
-    SEARCH_LINE_BYTES_MAX, SEARCH_PATTERN_BYTES_MAX,
+    CURSOR_BYTES_MAX, KINDS_MAX, PATTERN_BYTES_MAX, SEARCH_GLOBS_MAX, SEARCH_PATTERN_BYTES_MAX,
+    SEARCH_TYPE_GLOBS_MAX,
 };
-use crate::path::RelPath;
-use crate::view::{Binding, Kind, Timestamp};
+use crate::view::Kind;
 use serde::{Deserialize, Serialize};
 
 /// Which fields a listing has.
@@ -22,8 +21,85 @@ pub enum Detail {
 /// A place in a listing, to go on from. Opaque; made by the gate, checked when it comes back.
 pub type Cursor = Bytes<CURSOR_BYTES_MAX>;
 
-/// Asks for the names below a directory, sorted by the bytes of each name, a directory right before
-/// its content.
+/// What becomes of names that the rules of ignore files cover. Which rules those are, and how they
+/// are read, is what git says; `docs/SEARCH.md` has the files and their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Ignored {
+    /// Passed over, and counted.
+    Skip,
+    /// Taken like any other; no ignore file is read.
+    Include,
+}
+
+/// What becomes of names that begin with a dot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum DotNames {
+    /// Passed over, and counted, unless a rule of an ignore file takes them in again.
+    Skip,
+    /// Taken like any other.
+    Include,
+}
+
+/// Directories of version control (`.git`, `.hg`, `.svn`, `.jj`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum VersionControl {
+    /// Passed over, and counted.
+    Skip,
+    /// Taken like any other.
+    Include,
+}
+
+/// What a walk passes over, a directory with all below it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passing {
+    /// Names that the rules of ignore files cover.
+    pub ignored: Ignored,
+    /// Names that begin with a dot.
+    pub dot_names: DotNames,
+    /// Directories of version control.
+    pub version_control: VersionControl,
+    /// Names that match one of these, in the dialect of [`Glob::pattern`].
+    pub exclude: Few<Bytes<PATTERN_BYTES_MAX>, SEARCH_GLOBS_MAX>,
+}
+
+impl Passing {
+    /// Nothing is passed over.
+    pub fn nothing() -> Self {
+        Self {
+            ignored: Ignored::Include,
+            dot_names: DotNames::Include,
+            version_control: VersionControl::Include,
+            exclude: Few::default(),
+        }
+    }
+
+    /// What a person who looks for something in a project does not mean: what is ignored, names
+    /// with a dot, directories of version control.
+    pub fn usual() -> Self {
+        Self {
+            ignored: Ignored::Skip,
+            dot_names: DotNames::Skip,
+            version_control: VersionControl::Skip,
+            exclude: Few::default(),
+        }
+    }
+}
+
+/// The types of objects that are told; none is all.
+pub type Kinds = Few<Kind, KINDS_MAX>;
+
+/// In which order entries come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Order {
+    /// By the bytes of each name, a directory right before its content.
+    Name,
+    /// By the last change of content, newest first; of equal ones by path.
+    Newest,
+    /// The same, oldest first.
+    Oldest,
+}
+
+/// Asks for the names below a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct List {
     /// The directory.
@@ -32,7 +108,14 @@ pub struct List {
     pub depth: u32,
     /// Which fields.
     pub detail: Detail,
-    /// Entries at most, up to [`crate::limits::LIST_ENTRIES_MAX`].
+    /// What is passed over.
+    pub passing: Passing,
+    /// Which types are told. Directories are entered all the same.
+    pub kinds: Kinds,
+    /// In which order.
+    pub order: Order,
+    /// Entries at most, up to [`crate::limits::LIST_ENTRIES_MAX`], or, in another order than by
+    /// name, [`crate::limits::SORTED_ENTRIES_MAX`].
     pub limit: u32,
     /// Where to go on.
     pub cursor: Option<Cursor>,
@@ -44,11 +127,20 @@ pub struct Glob {
     /// The directory.
     pub selector: Selector,
     /// `*` and `?` do not match a slash, `**` any number of directories, `{a,b}`, `[a-z]`; case
-    /// counts; a leading dot is nothing special; a pattern without a slash matches at any depth.
+    /// counts; a pattern without a slash matches at any depth. Where names with a dot are passed
+    /// over, a name that the pattern spells with its dot is taken all the same.
     pub pattern: Bytes<PATTERN_BYTES_MAX>,
+    /// Levels below the directory.
+    pub depth: u32,
     /// Which fields.
     pub detail: Detail,
-    /// Entries at most.
+    /// What is passed over.
+    pub passing: Passing,
+    /// Which types are told.
+    pub kinds: Kinds,
+    /// In which order.
+    pub order: Order,
+    /// Entries at most, as in a listing.
     pub limit: u32,
     /// Where to go on.
     pub cursor: Option<Cursor>,
@@ -82,6 +174,101 @@ pub enum Boundaries {
     Anywhere,
     /// Only at the ends of words.
     Word,
+    /// Only at the ends of lines: the whole line matches.
+    Line,
+}
+
+/// Whether a match may reach over the end of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum MultiLine {
+    /// It may not; a pattern that asks for it is refused.
+    Off,
+    /// It may; `.` still stops at the end of a line.
+    On,
+    /// It may, and `.` matches the end of a line too.
+    Dotall,
+}
+
+/// Which lines are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Sense {
+    /// Those that match.
+    Matching,
+    /// Those that do not.
+    Inverted,
+}
+
+/// What a file with a zero byte in it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Binary {
+    /// Not text: it is given up where the zero byte is met, and counted. What matched before stays.
+    Stop,
+    /// Not text: searched to its first match, which is told without its text.
+    Search,
+    /// Text like any other.
+    Text,
+}
+
+/// How the bytes of files are read. Lines come back in UTF-8 where they were decoded, else as they
+/// are in the file; offsets count in what was searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TextEncoding {
+    /// As they are, but UTF-16 where a byte order mark says so.
+    Auto,
+    /// As they are, whatever they begin with.
+    Raw,
+    /// UTF-8; what is not becomes U+FFFD.
+    Utf8,
+    /// UTF-16, little end first.
+    Utf16Le,
+    /// UTF-16, big end first.
+    Utf16Be,
+    /// Windows-1252, which is Latin-1 and a little more.
+    Latin1,
+    /// Shift JIS.
+    ShiftJis,
+    /// EUC-JP.
+    EucJp,
+    /// EUC-KR.
+    EucKr,
+    /// GB 18030, which holds GBK and GB 2312.
+    Gb18030,
+    /// Big5.
+    Big5,
+}
+
+impl TextEncoding {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Auto,
+        Self::Raw,
+        Self::Utf8,
+        Self::Utf16Le,
+        Self::Utf16Be,
+        Self::Latin1,
+        Self::ShiftJis,
+        Self::EucJp,
+        Self::EucKr,
+        Self::Gb18030,
+        Self::Big5,
+    ];
+
+    /// Its name, as commands spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Raw => "none",
+            Self::Utf8 => "utf-8",
+            Self::Utf16Le => "utf-16le",
+            Self::Utf16Be => "utf-16be",
+            Self::Latin1 => "latin1",
+            Self::ShiftJis => "shift_jis",
+            Self::EucJp => "euc-jp",
+            Self::EucKr => "euc-kr",
+            Self::Gb18030 => "gb18030",
+            Self::Big5 => "big5",
+        }
+    }
 }
 
 /// What a search returns.
@@ -98,15 +285,8 @@ pub enum SearchMode {
     Files,
     /// Matching lines counted for each file.
     Count,
-}
-
-/// Directories of version control (`.git`, `.hg`, `.svn`, `.jj`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum VersionControl {
-    /// Passed over, and counted.
-    Skip,
-    /// Searched like any other.
-    Include,
+    /// Names of files without one.
+    FilesWithout,
 }
 
 /// Asks for lines that match.
@@ -122,15 +302,28 @@ pub struct Search {
     pub case: Case,
     /// Where a match may begin and end.
     pub boundaries: Boundaries,
+    /// Whether it may reach over the end of a line.
+    pub multi_line: MultiLine,
+    /// Which lines are meant.
+    pub sense: Sense,
+    /// What a file with a zero byte in it is.
+    pub binary: Binary,
+    /// How the bytes of files are read.
+    pub encoding: TextEncoding,
     /// What comes back.
     pub mode: SearchMode,
-    /// Only files that match one of these; none is all.
+    /// Levels below the directory.
+    pub depth: u32,
+    /// What is passed over. One file that is named itself never is.
+    pub passing: Passing,
+    /// Only files that match one of these; none is all. Such a file is taken whatever ignore files
+    /// say of it; a directory that is passed over is not entered for it.
     pub include: Few<Bytes<PATTERN_BYTES_MAX>, SEARCH_GLOBS_MAX>,
-    /// No file or directory that matches one of these.
-    pub exclude: Few<Bytes<PATTERN_BYTES_MAX>, SEARCH_GLOBS_MAX>,
-    /// Directories of version control.
-    pub version_control: VersionControl,
-    /// Matching lines at most, in all.
+    /// Only files whose name matches one of these; none is all.
+    pub types: Few<Bytes<PATTERN_BYTES_MAX>, SEARCH_TYPE_GLOBS_MAX>,
+    /// No file whose name matches one of these.
+    pub types_not: Few<Bytes<PATTERN_BYTES_MAX>, SEARCH_TYPE_GLOBS_MAX>,
+    /// Matching lines at most, in all; in the modes that name files, files.
     pub limit: u32,
     /// Matching lines at most in one file; more are counted in the statistics.
     pub limit_per_file: u32,
@@ -138,169 +331,6 @@ pub struct Search {
     pub file_bytes_max: u64,
     /// Longest run, in milliseconds.
     pub time_ms: u32,
-}
-
-/// One object of a listing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// Its path below the root.
-    pub path: RelPath,
-    /// Its type; links are not followed.
-    pub kind: Kind,
-    /// The rule that denies reading it, if one does.
-    pub denied: Option<Text<REASON_BYTES_MAX>>,
-    /// With [`Detail::Full`], when it could be had.
-    pub detail: Option<EntryDetail>,
-}
-
-/// The further fields of an entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EntryDetail {
-    /// Size in bytes.
-    pub size: u64,
-    /// Permission bits.
-    pub mode: u16,
-    /// Last change of content.
-    pub modified: Timestamp,
-    /// The text of the link, for links.
-    pub link: Option<Bytes<PATH_BYTES_MAX>>,
-}
-
-/// Some entries of a stream.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entries {
-    /// With the first frame: what the selector was bound to.
-    pub start: Option<Binding>,
-    /// The entries, in order.
-    pub entries: Vec<Entry>,
-}
-
-/// Some results of a search.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Matches {
-    /// With the first frame: what the selector was bound to.
-    pub start: Option<Binding>,
-    /// The results, in order of path, then line.
-    pub found: Vec<Found>,
-}
-
-/// One result of a search.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Found {
-    /// The lines after this one belong to this file.
-    File {
-        /// Its path below the root.
-        path: RelPath,
-    },
-    /// A line of the last `File`.
-    Line(FoundLine),
-    /// A file and its number of matching lines.
-    Count {
-        /// Its path below the root.
-        path: RelPath,
-        /// Matching lines.
-        lines: u64,
-    },
-}
-
-/// A line of a search result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FoundLine {
-    /// Its number, from 1.
-    pub number: u64,
-    /// Offset in the file of its first byte.
-    pub offset: u64,
-    /// First byte of the first match in the line, from 1; 0 for context.
-    pub column: u32,
-    /// Its bytes without terminator, or those around the match.
-    pub text: Bytes<SEARCH_LINE_BYTES_MAX>,
-    /// Bytes of the line before `text` that were left out.
-    pub cut_before: u32,
-    /// Bytes of the line after `text` that were left out.
-    pub cut_after: u32,
-}
-
-/// How a streaming request ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Done {
-    /// Whether everything asked for was looked at.
-    pub completeness: Completeness,
-    /// What was looked at and what was passed over.
-    pub statistics: Statistics,
-}
-
-/// Whether an answer is whole.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Completeness {
-    /// Nothing is missing but what the statistics count.
-    Complete,
-    /// It stopped early.
-    Cut {
-        /// Why.
-        reason: CutReason,
-        /// Where to go on, if it can.
-        cursor: Option<Cursor>,
-    },
-}
-
-/// Why an answer stopped early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum CutReason {
-    /// The limit of the request was reached.
-    Limit,
-    /// Its time was up.
-    Time,
-    /// It was cancelled.
-    Cancelled,
-    /// The start itself changed or went away.
-    Changed,
-}
-
-impl CutReason {
-    /// Its name, as commands spell it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Limit => "limit",
-            Self::Time => "time",
-            Self::Cancelled => "cancelled",
-            Self::Changed => "changed",
-        }
-    }
-}
-
-/// What a walk looked at, and what it passed over and why. Hidden objects are in none of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-pub struct Statistics {
-    /// Directories entered.
-    pub directories: u64,
-    /// Entries seen, or files searched.
-    pub files: u64,
-    /// Bytes read.
-    pub bytes: u64,
-    /// Entries sent, or matching lines sent.
-    pub sent: u64,
-    /// Matching lines not sent because of a limit on one file.
-    pub over_file_limit: u64,
-    /// A zero byte was met; the rest of the file was passed over.
-    pub binary: u64,
-    /// Passed over: larger than the limit.
-    pub too_large: u64,
-    /// Passed over: the file's own permissions, or an error of the disk.
-    pub unreadable: u64,
-    /// Passed over: a denial.
-    pub denied: u64,
-    /// Passed over: a link, FIFO, socket or device where a file is wanted.
-    pub not_regular: u64,
-    /// Passed over: another file system is mounted there.
-    pub mounts: u64,
-    /// Passed over: changed between being listed and being opened.
-    pub changed: u64,
-    /// Passed over: path over 4095 bytes or deeper than the limit.
-    pub too_deep: u64,
-    /// Passed over: directories of version control.
-    pub version_control: u64,
-    /// Passed over: excluded by the request's own globs.
-    pub excluded: u64,
-    /// Passed over: temporaries of the broker, of effects that are under way or were cut off.
-    pub temporaries: u64,
+    /// Where to go on: after the last file that was told whole.
+    pub cursor: Option<Cursor>,
 }
