@@ -118,6 +118,7 @@ impl<'s, T: StreamItem> Stream<'s, T> {
                 self.state = State::Done(done);
                 return Ok(());
             }
+            Ok((Reply::Progress(_), _)) => return Ok(()),
             Ok((reply, _)) => T::from_reply(reply),
             Err(error) => {
                 self.state = State::Failed(error.clone());

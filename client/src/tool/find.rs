@@ -14,7 +14,7 @@ use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::limits::{PATTERN_BYTES_MAX, SEARCH_GLOBS_MAX};
 use portcullis_protocol::path::{RelPath, escape};
 use portcullis_protocol::session::{
-    Boundaries, Case, Found, FoundLine, Search, SearchMode, Syntax, VersionControl,
+    Boundaries, Case, Found, FoundLine, LineRole, Search, SearchMode, Syntax, VersionControl,
 };
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -71,11 +71,11 @@ fn request(args: &SearchArgs, place: &Place) -> Result<Search, Error> {
         search.boundaries = Boundaries::Word;
     }
     if args.include_vcs {
-        search.version_control = VersionControl::Include;
+        search.passing.version_control = VersionControl::Include;
     }
     search.mode = mode(args);
     search.include = globs("--glob", &args.glob)?;
-    search.exclude = globs("--exclude", &args.exclude)?;
+    search.passing.exclude = globs("--exclude", &args.exclude)?;
     search.limit = args.limit;
     search.limit_per_file = args.max_count;
     search.file_bytes_max = args.max_filesize;
@@ -125,7 +125,7 @@ impl Documents {
         if let Found::File { path } = found {
             self.file = Some(path.clone());
             match self.mode {
-                SearchMode::Files => {}
+                SearchMode::Files | SearchMode::FilesWithout => {}
                 // Every line names its file.
                 SearchMode::Content { .. } | SearchMode::Count => return Ok(()),
             }
@@ -162,7 +162,9 @@ impl Lines {
                 self.file = escape(path.as_kernel_bytes());
                 self.last = None;
                 match self.mode {
-                    SearchMode::Files => format!("{}\n", self.file).into_bytes(),
+                    SearchMode::Files | SearchMode::FilesWithout => {
+                        format!("{}\n", self.file).into_bytes()
+                    }
                     SearchMode::Content { .. } | SearchMode::Count => Vec::new(),
                 }
             }
@@ -179,7 +181,10 @@ impl Lines {
         if self.has_context() && self.begun && !follows {
             shown.extend_from_slice(b"--\n");
         }
-        let mark = if line.column == 0 { '-' } else { ':' };
+        let mark = match line.role {
+            LineRole::Context => '-',
+            LineRole::Match | LineRole::Binary => ':',
+        };
         shown.extend_from_slice(format!("{}{mark}{}{mark}", self.file, line.number).as_bytes());
         if line.cut_before > 0 {
             shown.extend_from_slice(format!("[{} bytes] ", line.cut_before).as_bytes());
@@ -197,7 +202,7 @@ impl Lines {
     fn has_context(&self) -> bool {
         match self.mode {
             SearchMode::Content { before, after } => before > 0 || after > 0,
-            SearchMode::Files | SearchMode::Count => false,
+            SearchMode::Files | SearchMode::FilesWithout | SearchMode::Count => false,
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::mint::{Above, Asked, By, New, Within, for_worker};
 use super::{Closed, Connection};
 use crate::gate::{Answering, Asking, Given};
+use crate::launch::Ignore;
 use crate::lineage::lineage;
 use crate::mint;
 use portcullis_protocol::authority::Authority;
@@ -81,6 +82,7 @@ impl Connection {
                     composed,
                     // It has its parent's rights on files, whichever roots are left.
                     run_as: parent.run_as,
+                    ignore: Ignore::clone(&parent.ignore),
                     taken,
                     deciding: parent.deciding,
                     within: Some(Within {

@@ -152,6 +152,7 @@ impl Runtime {
             exceptions: Few::default(),
             expires_ms: None,
             within: None,
+            ignore: Bytes::default(),
         }
     }
 

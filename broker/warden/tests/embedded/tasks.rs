@@ -54,6 +54,7 @@ fn order(task: TaskId, root: RootId) -> Restore {
         rebind: None,
         roots: Few::new(vec![RootOrder { root, label: None }]).unwrap(),
         within: None,
+        ignore: Bytes::default(),
     }
 }
 
