@@ -145,13 +145,14 @@ impl Connection {
     pub(super) fn lineage(
         &self,
         authority: &Authority,
+        ignore: &Ignore,
         ancestors: &[SessionId],
     ) -> Few<Ancestor, LINEAGE_MAX> {
         let above = ancestors.iter().filter_map(|id| {
             let authority = self.sessions.get(id)?.authority.open().ok()?;
             Some((*id, authority))
         });
-        lineage(authority, above)
+        lineage(authority, ignore, above)
     }
 
     /// Lets a session and all within it end, at once. Gives those that are not over.

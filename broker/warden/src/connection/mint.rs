@@ -162,7 +162,7 @@ impl Connection {
             gate::Session {
                 id: session,
                 run,
-                lineage: self.lineage(&composed.authority, &ancestors),
+                lineage: self.lineage(&composed.authority, &ignore, &ancestors),
                 authority: composed.authority,
                 kept: Arc::clone(&kept),
                 roots: composed.roots,
