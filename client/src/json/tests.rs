@@ -15,8 +15,9 @@ use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{
-    Completeness, CutReason, DenialView, Done, Entry, EntryDetail, Found, FoundLine, LineRole, GrantView,
-    Guarantee, Identity, Outcome, RootView, SessionId, Statistics, Touched, Used, Verdict,
+    Completeness, CutReason, DenialView, Done, Entry, EntryDetail, Found, FoundLine, GrantView,
+    Guarantee, Identity, LineRole, Outcome, RootView, SessionId, Statistics, Touched, Used,
+    Verdict,
 };
 use portcullis_protocol::verb::{Mode, ModeSet, Verb};
 use portcullis_protocol::view::{Digest, Kind, PathState, Role, RootIndex, Stamp};
