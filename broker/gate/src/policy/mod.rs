@@ -57,6 +57,25 @@ pub struct Place {
     hits: Vec<usize>,
 }
 
+/// Stand-in.
+#[derive(Debug, Clone)]
+pub struct Room {
+    place: Place,
+}
+
+impl Room {
+    /// Stand-in.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+}
+
+/// Stand-in.
+#[derive(Debug)]
+pub struct Met {
+    place: Place,
+}
+
 impl Policy {
     /// Compiles the denials of `authority`.
     pub fn compile(authority: &Arc<Authority>, asking: Asking) -> Result<Self, PatternError> {
@@ -108,6 +127,25 @@ impl Policy {
         };
         self.push(&mut child, name);
         child
+    }
+
+    /// Stand-in.
+    pub fn room(&self, place: &Place) -> Room {
+        Room {
+            place: place.clone(),
+        }
+    }
+
+    /// Stand-in.
+    pub fn meet(&self, room: &Room, name: &[u8]) -> Met {
+        Met {
+            place: self.enter(&room.place, name),
+        }
+    }
+
+    /// Stand-in.
+    pub fn judge_met(&self, _room: &Room, met: &Met, verb: Verb) -> Judgement<'_> {
+        self.judge_place(&met.place, verb)
     }
 
     /// The place of `path` below `root`.
