@@ -178,11 +178,6 @@ impl<'a, T: Streamed> Frames<'a, T> {
             last: self.last,
         })
     }
-
-    /// Counts what no result has.
-    pub(super) fn count(&mut self, statistics: &Statistics) {
-        self.statistics.add(statistics);
-    }
 }
 
 /// How a walk ended, for whoever asked for it.

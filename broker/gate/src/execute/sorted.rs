@@ -6,7 +6,9 @@ use super::walk::Piece;
 use portcullis_protocol::bounded::Text;
 use portcullis_protocol::limits::REASON_BYTES_MAX;
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::session::{Detail, Entries, EntryDetail, EntryRef, Order, Packed, Weight};
+use portcullis_protocol::session::{
+    Detail, Entries, EntryDetail, EntryRef, Order, Packed, Statistics, Weight,
+};
 use portcullis_protocol::view::{Kind, Timestamp};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -144,7 +146,7 @@ impl Sorted {
             Further::None => None,
             Further::Some => last,
         };
-        (Piece::whole(packed), last)
+        (Piece::whole(packed, Statistics::default()), last)
     }
 }
 

@@ -22,7 +22,7 @@ mod tell;
 
 pub(super) use interrupt::Interrupt;
 pub(super) use passes::Passes;
-pub(super) use tell::{Go, Last, Piece, Tell};
+pub(super) use tell::{Go, Last, Piece, Relief, Tell};
 
 use super::frames::{Frames, Stop};
 use crate::bind::Bound;

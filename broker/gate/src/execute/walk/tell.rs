@@ -104,7 +104,7 @@ pub(super) enum Role<'r, 'o, T> {
 }
 
 /// Takes results that are too many to keep until their unit ends.
-pub(super) trait Relief<T> {
+pub(in crate::execute) trait Relief<T> {
     /// Hands them over, and waits where too much waits already.
     fn hand_over(&mut self, packed: Packed<T>, statistics: Statistics) -> Result<(), Stop>;
 }
@@ -136,7 +136,7 @@ impl<'t, T: Streamed> Tell<'t, T> {
     }
 
     /// For one that may find any amount.
-    pub(super) fn relieved(relief: &'t mut dyn Relief<T>) -> Self {
+    pub(in crate::execute) fn relieved(relief: &'t mut dyn Relief<T>) -> Self {
         Self {
             relief: Some(relief),
             ..Self::bounded()
@@ -175,7 +175,7 @@ impl<'t, T: Streamed> Tell<'t, T> {
     }
 
     /// What was found, or why no more is wanted.
-    pub(super) fn end(self) -> Result<(Packed<T>, Statistics), Stop> {
+    pub(in crate::execute) fn end(self) -> Result<(Packed<T>, Statistics), Stop> {
         match self.stopped {
             None => Ok((self.packed, self.statistics)),
             Some(stop) => Err(stop),
