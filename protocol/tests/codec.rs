@@ -10,6 +10,8 @@ mod arbitrary;
 mod bounds;
 #[path = "codec/edits.rs"]
 mod edits;
+#[path = "codec/finding.rs"]
+mod finding;
 #[path = "codec/memory.rs"]
 mod memory;
 #[path = "codec/records.rs"]
