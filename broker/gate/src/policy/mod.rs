@@ -67,25 +67,6 @@ pub struct Place {
     path: Vec<u8>,
 }
 
-/// Stand-in.
-#[derive(Debug, Clone)]
-pub struct Room {
-    place: Place,
-}
-
-impl Room {
-    /// Stand-in.
-    pub fn place(&self) -> &Place {
-        &self.place
-    }
-}
-
-/// Stand-in.
-#[derive(Debug)]
-pub struct Met {
-    place: Place,
-}
-
 impl Policy {
     /// Compiles the denials of `authority`.
     pub fn compile(authority: &Arc<Authority>, asking: Asking) -> Result<Self, PatternError> {
@@ -135,25 +116,6 @@ impl Policy {
         let mut child = place.clone();
         self.push(&mut child, name);
         child
-    }
-
-    /// Stand-in.
-    pub fn room(&self, place: &Place) -> Room {
-        Room {
-            place: place.clone(),
-        }
-    }
-
-    /// Stand-in.
-    pub fn meet(&self, room: &Room, name: &[u8]) -> Met {
-        Met {
-            place: self.enter(&room.place, name),
-        }
-    }
-
-    /// Stand-in.
-    pub fn judge_met(&self, _room: &Room, met: &Met, verb: Verb) -> Judgement<'_> {
-        self.judge_place(&met.place, verb)
     }
 
     /// The place of `path` below `root`.
