@@ -311,7 +311,7 @@ impl Outlet {
 const fn is_last(reply: &Reply) -> bool {
     match reply {
         Reply::ReadPart(part) => matches!(part.more, More::Last),
-        Reply::Entries(_) | Reply::Matches(_) | Reply::Closing(_) => false,
+        Reply::Entries(_) | Reply::Matches(_) | Reply::Progress(_) | Reply::Closing(_) => false,
         Reply::Welcome(_)
         | Reply::Refused(_)
         | Reply::Whoami(_)
