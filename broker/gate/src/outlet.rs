@@ -5,10 +5,14 @@ use crate::ledger::{Ledger, fitting};
 use crate::refused::Refused;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Changed, Conflicted, Delegated, More, Planned, Reply};
+use portcullis_protocol::session::{
+    Changed, Conflicted, Delegated, More, Packed, Planned, Reply, Streamed,
+};
+use portcullis_protocol::view::Binding;
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use rustix::io::Errno;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -159,6 +163,19 @@ impl Outlet {
             .endpoint
             .send(&mut self.scratch, self.id, reply, content);
         self.sent(sent, content.len())
+    }
+
+    /// Sends items of a streaming answer that are encoded already.
+    pub(crate) fn send_packed<T: Streamed>(
+        &mut self,
+        start: Option<&Binding>,
+        packed: &Packed<T>,
+        items: Range<usize>,
+    ) -> Result<(), Gone> {
+        let sent = self
+            .endpoint
+            .send_packed(&mut self.scratch, self.id, start, (packed, items));
+        self.sent(sent, 0)
     }
 
     /// The same with the first `len` bytes of `room` as content, without a copy of them.
