@@ -14,8 +14,9 @@ use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Completeness, Done, Entries, Entry, Found, FoundLine, LineRole, Incarnation, Matches, More, Ping,
-    ReadEnd, ReadPart, ReadTail, Reply, Request, Rest, SessionId, Statistics, Steadiness, Welcome,
+    Completeness, Done, Entries, Entry, Found, FoundLine, Incarnation, LineRole, Matches, More,
+    Ping, ReadEnd, ReadPart, ReadTail, Reply, Request, Rest, SessionId, Statistics, Steadiness,
+    Welcome,
 };
 use portcullis_transport::{Buffer, Endpoint, SessionSide};
 use rustix::fs::{CWD, Mode, OFlags};

@@ -19,10 +19,6 @@ mod counters;
 mod delegating;
 mod errors;
 mod execute;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the walk that reads ignore files comes with it")
-)]
 mod ignored;
 mod lacking;
 mod ledger;

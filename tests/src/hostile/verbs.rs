@@ -4,7 +4,7 @@ use super::{OUTSIDE_NAME, SECRET};
 use portcullis_client::{FileContent, Session, ask};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Detail, Done, Entry, Found, Links, Selector, Passing, Syntax, Verdict,
+    Detail, Done, Entry, Found, Links, Passing, Selector, Syntax, Verdict,
 };
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Binding, Kind};

@@ -62,7 +62,9 @@ impl<'a> Asked<'a> {
         Self {
             name,
             hash: seed.hash(name),
-            extension: dot.and_then(|dot| name.get(dot + 1..)).map(|e| seed.hash(e)),
+            extension: dot
+                .and_then(|dot| name.get(dot + 1..))
+                .map(|e| seed.hash(e)),
         }
     }
 }

@@ -282,9 +282,7 @@ impl Rest<'_> {
             return Some(Some(b'['));
         };
         let has = class(name)?;
-        (0..=u8::MAX)
-            .filter(has)
-            .for_each(|byte| set.add(byte));
+        (0..=u8::MAX).filter(has).for_each(|byte| set.add(byte));
         self.skip(end + 2);
         Some(None)
     }

@@ -8,8 +8,7 @@ use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{Command, Duty, Event};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Binary,
-    Acknowledge, Boundaries, Case, Deed, Delegate, Delegated, EndDelegated, Expect, Found,
+    Acknowledge, Binary, Boundaries, Case, Deed, Delegate, Delegated, EndDelegated, Expect, Found,
     Identity, MultiLine, Noted, Passing, Reply, Request, Search, SearchMode, Sense, SessionId,
     Syntax, TextEncoding, Whoami,
 };

@@ -42,7 +42,11 @@ fn case(seed: u64, together: u64) -> Case {
     Case {
         tree: all,
         exclude: random.one_in(2).then(|| above(&mut random)),
-        global: if random.one_in(2) { above(&mut random) } else { Vec::new() },
+        global: if random.one_in(2) {
+            above(&mut random)
+        } else {
+            Vec::new()
+        },
     }
 }
 
@@ -212,7 +216,9 @@ fn smaller(case: &Case) -> Vec<Case> {
     for path in case.tree.keys() {
         let below = [path, b"/".as_slice()].concat();
         let mut smaller = case.clone();
-        smaller.tree.retain(|other, _| other != path && !other.starts_with(&below));
+        smaller
+            .tree
+            .retain(|other, _| other != path && !other.starts_with(&below));
         all.push(smaller);
     }
     for (path, object) in &case.tree {
@@ -225,10 +231,16 @@ fn smaller(case: &Case) -> Vec<Case> {
         }
     }
     for global in fewer_lines(&case.global) {
-        all.push(Case { global, ..case.clone() });
+        all.push(Case {
+            global,
+            ..case.clone()
+        });
     }
     for exclude in fewer_lines(case.exclude.as_deref().unwrap_or_default()) {
-        all.push(Case { exclude: Some(exclude), ..case.clone() });
+        all.push(Case {
+            exclude: Some(exclude),
+            ..case.clone()
+        });
     }
     all.retain(|smaller| !smaller.tree.is_empty());
     all
@@ -280,5 +292,8 @@ fn shown(case: &Case) -> String {
         };
     }
     let exclude = case.exclude.as_deref().unwrap_or_default().escape_ascii();
-    format!("{text}\n  exclude {exclude}\n  global {}", case.global.escape_ascii())
+    format!(
+        "{text}\n  exclude {exclude}\n  global {}",
+        case.global.escape_ascii()
+    )
 }
