@@ -93,8 +93,7 @@ impl Ignores {
     /// With the rules that the runtime passed, weaker than those of every file.
     pub(crate) fn new(global: &[u8]) -> Self {
         let (seed, live) = (Seed::draw(), Live::default());
-        let global =
-            (!global.is_empty()).then(|| Arc::new(Compiled::new(global, seed, &live)));
+        let global = (!global.is_empty()).then(|| Arc::new(Compiled::new(global, seed, &live)));
         Self {
             seed,
             live,
@@ -184,12 +183,9 @@ impl Rules {
     pub(crate) fn judge(&self, name: &[u8], kind: Kind) -> Said {
         let covers = match kind {
             Kind::Directory => Covers::Directories,
-            Kind::File
-            | Kind::Link
-            | Kind::Fifo
-            | Kind::Socket
-            | Kind::Device
-            | Kind::Unknown => Covers::All,
+            Kind::File | Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
+                Covers::All
+            }
         };
         self.0.judge(name, covers)
     }

@@ -37,7 +37,9 @@ fn present(directory: &Path) -> Present {
 /// What a walk says of a path: the first directory on the way that is ignored has it all.
 fn walked(ignores: &Ignores, root: &Path, path: &[u8]) -> Said {
     let mut directory = root.to_owned();
-    let mut rules = ignores.enter(&ignores.top(), None, present(root), &mut opener(root)).0;
+    let mut rules = ignores
+        .enter(&ignores.top(), None, present(root), &mut opener(root))
+        .0;
     let mut names = path.split(|byte| *byte == b'/').peekable();
     while let Some(name) = names.next() {
         directory.push(std::ffi::OsStr::from_bytes(name));
@@ -51,7 +53,12 @@ fn walked(ignores: &Ignores, root: &Path, path: &[u8]) -> Said {
             return said;
         }
         rules = ignores
-            .enter(&rules, Some(name), present(&directory), &mut opener(&directory))
+            .enter(
+                &rules,
+                Some(name),
+                present(&directory),
+                &mut opener(&directory),
+            )
             .0;
     }
     unreachable!("a path has a name")

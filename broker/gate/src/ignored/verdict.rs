@@ -1,7 +1,7 @@
 //! What follows from a match.
 
-use super::lines::{Covers, Sense};
 use super::Said;
+use super::lines::{Covers, Sense};
 use std::num::NonZeroU32;
 
 /// A rule by its place in its file, and its sense. Of two, the greater one holds.

@@ -42,7 +42,11 @@ fn case(seed: u64, together: u64) -> Case {
     Case {
         tree: all,
         exclude: random.one_in(2).then(|| above(&mut random)),
-        global: if random.one_in(2) { above(&mut random) } else { Vec::new() },
+        global: if random.one_in(2) {
+            above(&mut random)
+        } else {
+            Vec::new()
+        },
     }
 }
 
@@ -52,7 +56,11 @@ fn case(seed: u64, together: u64) -> Case {
 fn without_doubtful(case: &mut Case) {
     let cut = |text: &mut Vec<u8>| {
         let lines = text.split_inclusive(|byte| *byte == b'\n');
-        *text = lines.filter(|line| !is_doubtful(line)).flatten().copied().collect();
+        *text = lines
+            .filter(|line| !is_doubtful(line))
+            .flatten()
+            .copied()
+            .collect();
     };
     for object in case.tree.values_mut() {
         match object {
@@ -76,7 +84,10 @@ fn is_doubtful(line: &[u8]) -> bool {
 fn git_is_doubtful() -> bool {
     let rule = Object::File(b"foo**/bar\n".to_vec());
     let case = Case {
-        tree: Tree::from([(b".gitignore".to_vec(), rule), (b"foobar".to_vec(), Object::Link)]),
+        tree: Tree::from([
+            (b".gitignore".to_vec(), rule),
+            (b"foobar".to_vec(), Object::Link),
+        ]),
         exclude: None,
         global: Vec::new(),
     };
@@ -254,7 +265,9 @@ fn smaller(case: &Case) -> Vec<Case> {
     for path in case.tree.keys() {
         let below = [path, b"/".as_slice()].concat();
         let mut smaller = case.clone();
-        smaller.tree.retain(|other, _| other != path && !other.starts_with(&below));
+        smaller
+            .tree
+            .retain(|other, _| other != path && !other.starts_with(&below));
         all.push(smaller);
     }
     for (path, object) in &case.tree {
@@ -267,10 +280,16 @@ fn smaller(case: &Case) -> Vec<Case> {
         }
     }
     for global in fewer_lines(&case.global) {
-        all.push(Case { global, ..case.clone() });
+        all.push(Case {
+            global,
+            ..case.clone()
+        });
     }
     for exclude in fewer_lines(case.exclude.as_deref().unwrap_or_default()) {
-        all.push(Case { exclude: Some(exclude), ..case.clone() });
+        all.push(Case {
+            exclude: Some(exclude),
+            ..case.clone()
+        });
     }
     all.retain(|smaller| !smaller.tree.is_empty());
     all
@@ -326,5 +345,8 @@ fn shown(case: &Case) -> String {
         };
     }
     let exclude = case.exclude.as_deref().unwrap_or_default().escape_ascii();
-    format!("{text}\n  exclude {exclude}\n  global {}", case.global.escape_ascii())
+    format!(
+        "{text}\n  exclude {exclude}\n  global {}",
+        case.global.escape_ascii()
+    )
 }

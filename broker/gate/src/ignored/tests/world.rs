@@ -51,10 +51,50 @@ const NAMES: [&[u8]; 30] = [
 ];
 
 const PARTS: [&[u8]; 44] = [
-    b"a", b"b", b"c", b"foo", b".o", b"a", b"b", b"*", b"*", b"*", b"**", b"**", b"***", b"?", b"?",
-    b"/", b"/", b"/", b"/", b"\\", b"\\*", b"\\a", b"\\/", b"[ab]", b"[!a]", b"[^a]", b"[a-c]",
-    b"[]a]", b"[!]a]", b"[a-]", b"[\\]a]", b"[[:alpha:]]", b"[[:", b"[", b"]", b"-", b"!", b"#", b" ",
-    b"\xff", b".", b"[/]", b"**/", b"/**",
+    b"a",
+    b"b",
+    b"c",
+    b"foo",
+    b".o",
+    b"a",
+    b"b",
+    b"*",
+    b"*",
+    b"*",
+    b"**",
+    b"**",
+    b"***",
+    b"?",
+    b"?",
+    b"/",
+    b"/",
+    b"/",
+    b"/",
+    b"\\",
+    b"\\*",
+    b"\\a",
+    b"\\/",
+    b"[ab]",
+    b"[!a]",
+    b"[^a]",
+    b"[a-c]",
+    b"[]a]",
+    b"[!]a]",
+    b"[a-]",
+    b"[\\]a]",
+    b"[[:alpha:]]",
+    b"[[:",
+    b"[",
+    b"]",
+    b"-",
+    b"!",
+    b"#",
+    b" ",
+    b"\xff",
+    b".",
+    b"[/]",
+    b"**/",
+    b"/**",
 ];
 
 const CLASSES: [&[u8]; 12] = [
@@ -73,7 +113,14 @@ fn class(random: &mut Random, to: &mut Vec<u8>) {
             }
             1 | 2 => to.push(random.of(b"!^]-")),
             3 => to.push(random.of(b"\\[:/")),
-            4 => to.extend_from_slice(random.of(&[b"a-c".as_slice(), b"c-a", b"\\a-c", b"a-\\c", b"A-z", b"-a"])),
+            4 => to.extend_from_slice(random.of(&[
+                b"a-c".as_slice(),
+                b"c-a",
+                b"\\a-c",
+                b"a-\\c",
+                b"A-z",
+                b"-a",
+            ])),
             5 => to.push(random.of(b"\xff\xe9 ~.")),
             6 | 7 => to.push(random.of(b"abcfo")),
             _ => unreachable!(),
@@ -101,7 +148,13 @@ pub(super) fn line(random: &mut Random) -> Vec<u8> {
                     line.push(b'/');
                 }
                 if random.one_in(4) {
-                    line.extend_from_slice(random.of(&[b"**".as_slice(), b"*", b"?", b"*.b", b"a*"]));
+                    line.extend_from_slice(random.of(&[
+                        b"**".as_slice(),
+                        b"*",
+                        b"?",
+                        b"*.b",
+                        b"a*",
+                    ]));
                 } else {
                     line.extend_from_slice(random.of(&NAMES));
                 }
@@ -132,7 +185,15 @@ pub(super) fn line(random: &mut Random) -> Vec<u8> {
         line.push(b'/');
     }
     if random.one_in(8) {
-        line.extend_from_slice(random.of(&[b" ".as_slice(), b"  ", b"\\ ", b"\\  ", b" \\", b"\t", b"\\"]));
+        line.extend_from_slice(random.of(&[
+            b" ".as_slice(),
+            b"  ",
+            b"\\ ",
+            b"\\  ",
+            b" \\",
+            b"\t",
+            b"\\",
+        ]));
     }
     if random.one_in(12) {
         line.push(b'\r');
