@@ -91,7 +91,7 @@ impl Wire {
             assert_eq!(frame.id, id);
             match frame.message {
                 Reply::Done(done) => return done,
-                Reply::Failed(refusal) => panic!("{refusal:?}"),
+                Reply::Refused(refusal) => panic!("{refusal:?}"),
                 _ => {}
             }
         }

@@ -24,6 +24,10 @@ mod guards;
 #[path = "../common/options.rs"]
 mod options;
 mod query;
+#[expect(
+    dead_code,
+    reason = "shared with the other benches, which use all of it"
+)]
 #[path = "../common/report.rs"]
 mod report;
 mod rows;
@@ -90,7 +94,7 @@ fn main() -> ExitCode {
         print!("{report}");
     }
     // Said again at the end: a build may have begun meanwhile.
-    for noise in busy() {
+    if let Some(noise) = busy() {
         eprintln!("note: {noise}");
     }
     if options.check && report.misses() > 0 {

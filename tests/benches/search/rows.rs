@@ -94,7 +94,7 @@ impl Line {
     ) -> (Took, Option<Took>) {
         let tool = || place.tool(&self.gate, &self.query);
         let rg = || rg.map(|rg| place.rg(rg, corpus, &self.query));
-        if round % 2 == 0 {
+        if round.is_multiple_of(2) {
             let took = tool();
             (took, rg())
         } else {

@@ -5,7 +5,7 @@
 pub fn turn<T: Clone>(all: &[T], round: usize) -> Vec<T> {
     let mut turn = all.to_vec();
     turn.rotate_left(round / 2 * 5 % all.len().max(1));
-    if round % 2 == 0 {
+    if round.is_multiple_of(2) {
         turn.reverse();
     }
     turn
