@@ -18,13 +18,30 @@ pub trait Streamed {
     type Item<'a>: Serialize;
     /// The code of the reply.
     const CODE: u16;
+    /// Bytes of content that an item shows.
+    fn shown(item: &Self::Item<'_>) -> usize;
     /// The path that an encoded item is about, if it names one.
     fn path_of(item: &[u8]) -> Option<RelPath>;
+}
+
+/// What an item means for the limit of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// One of what the limit counts.
+    Counts,
+    /// It says what the items after it belong to; one that counts follows.
+    Heads,
+    /// It comes with one that counts.
+    Free,
 }
 
 impl Streamed for Entries {
     type Item<'a> = EntryRef<'a>;
     const CODE: u16 = 5;
+
+    fn shown(_: &EntryRef<'_>) -> usize {
+        0
+    }
 
     fn path_of(item: &[u8]) -> Option<RelPath> {
         postcard::from_bytes(item)
@@ -36,6 +53,13 @@ impl Streamed for Entries {
 impl Streamed for Matches {
     type Item<'a> = FoundRef<'a>;
     const CODE: u16 = 6;
+
+    fn shown(item: &FoundRef<'_>) -> usize {
+        match item {
+            FoundRef::Line(line) => line.text.len().min(SEARCH_LINE_BYTES_MAX),
+            FoundRef::File { .. } | FoundRef::Count { .. } => 0,
+        }
+    }
 
     fn path_of(item: &[u8]) -> Option<RelPath> {
         match postcard::from_bytes(item).ok()? {
@@ -101,12 +125,19 @@ fn cut<S: Serializer>(text: &&[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_bytes(text.get(..SEARCH_LINE_BYTES_MAX).unwrap_or(text))
 }
 
+/// Where an encoded item ends, and what it is.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    end: u32,
+    shown: u16,
+    weight: Weight,
+}
+
 /// Items of one kind of reply, encoded, in order.
 #[derive(Debug)]
 pub struct Packed<S> {
     bytes: Vec<u8>,
-    /// Where each item ends.
-    ends: Vec<usize>,
+    marks: Vec<Mark>,
     kind: PhantomData<S>,
 }
 
@@ -114,29 +145,34 @@ impl<S> Default for Packed<S> {
     fn default() -> Self {
         Self {
             bytes: Vec::new(),
-            ends: Vec::new(),
+            marks: Vec::new(),
             kind: PhantomData,
         }
     }
 }
 
 impl<S: Streamed> Packed<S> {
-    /// Adds one item.
-    pub fn push(&mut self, item: &S::Item<'_>) -> Result<(), EncodeError> {
+    /// Adds one item. More than 4 GiB are refused.
+    pub fn push(&mut self, item: &S::Item<'_>, weight: Weight) -> Result<(), EncodeError> {
         let bytes = postcard::to_extend(item, std::mem::take(&mut self.bytes));
         self.bytes = bytes.map_err(|_| EncodeError::Serializer)?;
-        self.ends.push(self.bytes.len());
+        let len = self.bytes.len();
+        self.marks.push(Mark {
+            end: u32::try_from(len).map_err(|_| EncodeError::TooLarge(len))?,
+            shown: u16::try_from(S::shown(item)).unwrap_or(u16::MAX),
+            weight,
+        });
         Ok(())
     }
 
     /// How many items there are.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.marks.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.marks.is_empty()
     }
 
     /// Bytes of all of them.
@@ -144,39 +180,94 @@ impl<S: Streamed> Packed<S> {
         self.bytes.len()
     }
 
-    /// Takes those of another one behind its own.
-    pub fn append(&mut self, other: &Self) {
-        let at = self.bytes.len();
-        self.bytes.extend_from_slice(&other.bytes);
-        self.ends.extend(other.ends.iter().map(|end| at + end));
+    /// Bytes of some of them.
+    pub fn bytes_of(&self, items: Range<usize>) -> usize {
+        self.start(items.end)
+            .saturating_sub(self.start(items.start))
+    }
+
+    /// How many of them count.
+    pub fn counted(&self, items: Range<usize>) -> u64 {
+        let counts = |mark: &&Mark| mark.weight == Weight::Counts;
+        let marks = self.marks.get(items).unwrap_or_default();
+        u64::try_from(marks.iter().filter(counts).count()).unwrap_or(u64::MAX)
+    }
+
+    /// Bytes of content that some of them show.
+    pub fn shown(&self, items: Range<usize>) -> usize {
+        let marks = self.marks.get(items).unwrap_or_default();
+        marks.iter().map(|mark| usize::from(mark.shown)).sum()
+    }
+
+    /// The first of them that is too much where only `left` more may count. What heads others is too
+    /// much where none of them fits.
+    pub fn over(&self, items: Range<usize>, left: u64) -> Option<usize> {
+        if u64::try_from(items.len()).is_ok_and(|len| len <= left) {
+            return None;
+        }
+        let mut counted = 0;
+        for item in items {
+            match self.marks.get(item)?.weight {
+                Weight::Counts | Weight::Heads if counted == left => return Some(item),
+                Weight::Counts => counted += 1,
+                Weight::Heads | Weight::Free => {}
+            }
+        }
+        None
+    }
+
+    /// Takes some of another one behind its own.
+    pub fn append(&mut self, other: &Self, items: Range<usize>) {
+        let (at, from) = (self.bytes.len(), other.start(items.start));
+        self.bytes.extend_from_slice(other.slice(items.clone()));
+        let marks = other.marks.get(items).unwrap_or_default();
+        self.marks.extend(marks.iter().map(|mark| {
+            let end = usize::try_from(mark.end).unwrap_or(from) - from + at;
+            Mark {
+                end: u32::try_from(end).unwrap_or(u32::MAX),
+                ..*mark
+            }
+        }));
     }
 
     /// Forgets all items; keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.ends.clear();
+        self.marks.clear();
     }
 
-    /// Keeps the first `items` only.
-    pub fn truncate(&mut self, items: usize) {
-        self.ends.truncate(items);
-        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
-    }
-
-    /// The last of the first `items` that names a path.
+    /// The last path that one of the first `items` names.
     pub fn last_path(&self, items: usize) -> Option<RelPath> {
-        (0..items.min(self.len()))
+        self.last_path_of(0..items)
+    }
+
+    fn last_path_of(&self, items: Range<usize>) -> Option<RelPath> {
+        items
             .rev()
             .find_map(|item| S::path_of(self.slice(item..item + 1)))
     }
 
-    /// How many items from `from` on fit into `room` bytes; at least one.
-    pub fn fitting(&self, from: usize, room: usize) -> usize {
-        let base = self.start(from);
-        let rest = self.ends.get(from..).unwrap_or_default();
-        rest.partition_point(|end| end - base <= room)
-            .max(1)
-            .min(rest.len())
+    /// The last object that is told whole by some items, where the one after them was too much.
+    pub fn last_whole(&self, items: Range<usize>) -> Option<RelPath> {
+        let over = self.slice(items.end..items.end + 1);
+        if S::path_of(over).is_some() {
+            return self.last_path_of(items);
+        }
+        // It belongs to what the last head is about, so that this one is not whole.
+        let heads = |item: &usize| {
+            let mark = self.marks.get(*item);
+            mark.is_some_and(|mark| mark.weight == Weight::Heads)
+        };
+        let head = items.clone().rev().find(heads)?;
+        self.last_path_of(items.start..head)
+    }
+
+    /// How many of `items` fit into `room` bytes; at least one.
+    pub fn fitting(&self, items: Range<usize>, room: usize) -> usize {
+        let base = self.start(items.start);
+        let marks = self.marks.get(items).unwrap_or_default();
+        let fits = |mark: &Mark| usize::try_from(mark.end).is_ok_and(|end| end - base <= room);
+        marks.partition_point(fits).max(1).min(marks.len())
     }
 
     /// Writes the frame of these items into `out`, as [`crate::frame::encode`] would.
@@ -198,8 +289,8 @@ impl<S: Streamed> Packed<S> {
 
     fn start(&self, item: usize) -> usize {
         item.checked_sub(1)
-            .and_then(|before| self.ends.get(before).copied())
-            .unwrap_or(0)
+            .and_then(|before| self.marks.get(before))
+            .map_or(0, |mark| usize::try_from(mark.end).unwrap_or(usize::MAX))
     }
 
     fn slice(&self, items: Range<usize>) -> &[u8] {

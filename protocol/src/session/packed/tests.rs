@@ -83,7 +83,7 @@ fn packed_items_are_encoded_as_the_replies_they_stand_for() {
     let (id, mut ours, mut theirs) = (RequestId(7), Vec::new(), Vec::new());
     let mut packed = Packed::<Entries>::default();
     for entry in &entries() {
-        packed.push(&entry_ref(entry)).unwrap();
+        packed.push(&entry_ref(entry), Weight::Counts).unwrap();
     }
     for range in [0..3, 1..2, 0..0, 2..3] {
         packed.encode(range.clone(), id, None, &mut ours).unwrap();
@@ -96,7 +96,7 @@ fn packed_items_are_encoded_as_the_replies_they_stand_for() {
     }
     let mut packed = Packed::<Matches>::default();
     for found in &found() {
-        packed.push(&found_ref(found)).unwrap();
+        packed.push(&found_ref(found), weight(found)).unwrap();
     }
     packed.encode(0..4, id, None, &mut ours).unwrap();
     let whole = Matches {
@@ -107,27 +107,81 @@ fn packed_items_are_encoded_as_the_replies_they_stand_for() {
     assert_eq!(ours, theirs);
 }
 
+fn weight(found: &Found) -> Weight {
+    match found {
+        Found::File { .. } => Weight::Heads,
+        Found::Line(line) if line.role == LineRole::Context => Weight::Free,
+        Found::Line(_) | Found::Count { .. } => Weight::Counts,
+    }
+}
+
 #[test]
 fn items_are_counted_cut_and_named() {
     let mut packed = Packed::<Matches>::default();
     assert!(packed.is_empty());
     for found in &found() {
-        packed.push(&found_ref(found)).unwrap();
+        packed.push(&found_ref(found), weight(found)).unwrap();
     }
     let all = packed.bytes();
-    assert_eq!(packed.fitting(0, all), 4);
+    assert_eq!((packed.counted(0..4), packed.shown(0..4)), (2, 4 + 1024));
+    assert_eq!(packed.fitting(0..4, all), 4);
     assert_eq!(
-        packed.fitting(1, 1),
+        packed.fitting(1..4, 1),
         1,
         "one goes even where it does not fit"
     );
     assert_eq!(packed.last_path(3).unwrap().as_bytes(), b"src/caf\xe9");
     let mut twice = Packed::<Matches>::default();
-    twice.append(&packed);
-    twice.append(&packed);
-    assert_eq!((twice.len(), twice.bytes()), (8, 2 * all));
-    twice.truncate(4);
-    assert_eq!((twice.len(), twice.bytes()), (4, all));
+    twice.append(&packed, 0..4);
+    twice.append(&packed, 1..4);
+    assert_eq!(
+        (twice.len(), twice.bytes()),
+        (7, all + packed.bytes_of(1..4))
+    );
+    assert_eq!(twice.slice(4..7), packed.slice(1..4));
     twice.clear();
     assert_eq!(twice.bytes(), 0);
+}
+
+#[test]
+fn a_limit_cuts_before_what_is_too_much_and_tells_what_was_whole() {
+    let paths = ["a", "b", "c"].map(|path| RelPath::parse(path.as_bytes()).unwrap());
+    let mut packed = Packed::<Matches>::default();
+    for path in &paths {
+        packed
+            .push(&FoundRef::File { path }, Weight::Heads)
+            .unwrap();
+        for role in [LineRole::Match, LineRole::Match, LineRole::Context] {
+            let line = LineRef {
+                role,
+                number: 1,
+                offset: 0,
+                column: 1,
+                text: b"x",
+                cut_before: 0,
+                cut_after: 0,
+            };
+            let weight = if role == LineRole::Match {
+                Weight::Counts
+            } else {
+                Weight::Free
+            };
+            packed.push(&FoundRef::Line(line), weight).unwrap();
+        }
+    }
+    let whole = |left: u64| {
+        let end = packed.over(0..12, left)?;
+        Some((
+            end,
+            packed
+                .last_whole(0..end)
+                .map(|path| path.as_bytes().to_vec()),
+        ))
+    };
+    assert_eq!(whole(0), Some((0, None)));
+    assert_eq!(whole(1), Some((2, None)), "the first file is not whole");
+    assert_eq!(whole(2), Some((4, Some(b"a".to_vec()))));
+    assert_eq!(whole(3), Some((6, Some(b"a".to_vec()))));
+    assert_eq!(whole(4), Some((8, Some(b"b".to_vec()))));
+    assert_eq!(whole(6), None);
 }
