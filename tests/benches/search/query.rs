@@ -88,7 +88,7 @@ impl Query {
 
     /// The arguments of `portcullis-tool` for the same.
     pub fn tool(&self) -> Vec<&'static str> {
-        const DEEP: [&str; 5] = ["list", "--depth", "2048", "--type", "f"];
+        const DEEP: [&str; 4] = ["list", "--recursive", "--type", "f"];
         match &self.ask {
             Ask::Literal(text) => vec!["search", text],
             Ask::Regex(pattern) => vec!["search", "-e", pattern],
@@ -97,16 +97,7 @@ impl Query {
             Ask::LiteralInAll(text) => vec!["search", "-uu", text],
             Ask::List => [&DEEP[..], &["--skip-ignored", "--skip-hidden"]].concat(),
             Ask::ListAll => DEEP.to_vec(),
-            Ask::Glob(glob) => {
-                vec![
-                    "glob",
-                    "--type",
-                    "f",
-                    "--skip-ignored",
-                    "--skip-hidden",
-                    glob,
-                ]
-            }
+            Ask::Glob(glob) => vec!["glob", "--type", "f", glob],
         }
     }
 
