@@ -5,7 +5,7 @@ use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{
     Boundaries, Case, Completeness, CutReason, Detail, Encoding, FinalNewline, Found, Links, List,
-    Range, ReadEnd, Rest, Search, SearchMode, Steadiness, Survey, Syntax, VersionControl,
+    Passing, Range, ReadEnd, Rest, Search, SearchMode, Steadiness, Survey, Syntax,
 };
 use portcullis_protocol::view::{Kind, Role};
 use portcullis_tests::{World, code, own, read};
@@ -546,12 +546,15 @@ fn search_has_literals_regexes_case_words_context_counts_and_globs() {
     };
     assert_eq!(hits(session, &only), [hit("b/c.md", 2, 1, "needle.")]);
     let without = Search {
-        exclude: globs("b/"),
+        passing: Passing {
+            exclude: globs("b/"),
+            ..Passing::usual()
+        },
         ..plain("needle")
     };
     assert_eq!(hits(session, &without).len(), 2);
     let deep = Search {
-        version_control: VersionControl::Include,
+        passing: Passing::nothing(),
         ..plain("needle")
     };
     assert_eq!(hits(session, &deep).len(), 4);
@@ -581,7 +584,10 @@ fn what_a_search_passes_over_is_counted_by_reason() {
     });
     let search = Search {
         file_bytes_max: 100,
-        exclude: Few::new(vec![Bytes::new("skip").unwrap()]).unwrap(),
+        passing: Passing {
+            exclude: Few::new(vec![Bytes::new("skip").unwrap()]).unwrap(),
+            ..Passing::usual()
+        },
         ..ask::search(ask::selector(".").unwrap(), "needle").unwrap()
     };
     let mut stream = opened.session.search(&search).unwrap();

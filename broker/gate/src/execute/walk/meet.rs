@@ -99,9 +99,11 @@ impl<H: Hunt> Walk<H> {
         let mut tell = Tell::bounded();
         tell.statistics = statistics;
         let mut parts = Parts::default();
+        let mut whole = true;
         let mut path = looking.above.path.clone();
         for (n, row) in names.rows().iter().enumerate() {
             if n % NAMES_BETWEEN == 0 && self.ground.interrupt.reason().is_some() {
+                whole = false;
                 break;
             }
             let name = names.name(row);
@@ -128,8 +130,8 @@ impl<H: Hunt> Walk<H> {
             path.pop();
         }
         let last = match names.rows().last() {
-            Some(row) => Last::Name(Arc::clone(looking.above), names.name(row).into()),
-            None => Last::Nothing,
+            Some(row) if whole => Last::Name(Arc::clone(looking.above), names.name(row).into()),
+            Some(_) | None => Last::Nothing,
         };
         parts.files();
         if parts.pending.is_empty() {

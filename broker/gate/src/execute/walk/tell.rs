@@ -67,14 +67,9 @@ impl<T: Streamed> Piece<T> {
     }
 
     /// All that was found.
-    pub(in crate::execute) fn whole(packed: Packed<T>) -> Self {
+    pub(in crate::execute) fn whole(packed: Packed<T>, statistics: Statistics) -> Self {
         let items = 0..packed.len();
-        Self::new(
-            &Arc::new(packed),
-            items,
-            Statistics::default(),
-            Last::Nothing,
-        )
+        Self::new(&Arc::new(packed), items, statistics, Last::Nothing)
     }
 
     /// A result that only counts.
