@@ -165,6 +165,12 @@ impl<S: Streamed> Packed<S> {
         Ok(())
     }
 
+    /// Makes room for as many more items of as many bytes.
+    pub fn reserve(&mut self, items: usize, bytes: usize) {
+        self.marks.reserve(items);
+        self.bytes.reserve(bytes);
+    }
+
     /// How many items there are.
     pub fn len(&self) -> usize {
         self.marks.len()

@@ -166,6 +166,8 @@ struct Start {
     path: RelPath,
     room: Room,
     rules: Rules,
+    /// Rules of the directories above that do not hold.
+    left_out: u64,
 }
 
 impl board::Together for Unit {

@@ -22,6 +22,9 @@ const FILES: usize = 32;
 /// Names between two looks at the clock and whether the worker still wants an answer.
 const NAMES_BETWEEN: usize = 256;
 
+/// Bytes of an encoded entry beside its path.
+const ENTRY_BYTES: usize = 8;
+
 /// A directory while its names are looked at.
 pub(super) struct Looking<'a> {
     pub(super) above: &'a Arc<Above>,
@@ -97,7 +100,9 @@ impl<H: Hunt> Walk<H> {
         statistics: Statistics,
     ) -> Outcomes<H::Told> {
         let names = std::mem::take(&mut means.names);
-        let mut tell = Tell::bounded();
+        let rows = names.rows().len();
+        let each = looking.above.path.as_bytes().len() + ENTRY_BYTES;
+        let mut tell = Tell::bounded((rows, names.name_bytes() + rows * each));
         tell.statistics = statistics;
         let mut parts = Parts::default();
         let mut whole = true;

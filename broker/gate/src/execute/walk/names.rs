@@ -68,6 +68,11 @@ impl Names {
         self.bytes.get(start..end).unwrap_or_default()
     }
 
+    /// Bytes of all names.
+    pub(in crate::execute) fn name_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Bytes it holds.
     pub(in crate::execute) fn cost(&self) -> usize {
         self.bytes.len() + self.rows.len() * ROW_BYTES

@@ -18,13 +18,14 @@ impl Ground {
         let policy = &self.session.policy;
         let place = policy.place(self.root, path);
         let mut rules = self.session.ignores.top();
+        let mut left_out = 0_u64;
         if self.route.passes.ignored == Ignored::Skip {
             let (mut at, mut name) = (RelPath::root(), None);
             for next in path.names() {
                 let room = policy.room(&policy.place(self.root, &at));
                 let present = self.present(&at);
-                // What of them is left out is counted where it is in the answer's own directories.
-                (rules, _) = self.enter_rules(&rules, name, present, (&at, &room));
+                let (entered, more) = self.enter_rules(&rules, name, present, (&at, &room));
+                (rules, left_out) = (entered, left_out.saturating_add(more));
                 name = Some(next);
                 if at.push(next).is_err() {
                     break;
@@ -35,6 +36,7 @@ impl Ground {
             path: path.clone(),
             room: policy.room(&place),
             rules,
+            left_out,
         }
     }
 

@@ -101,10 +101,26 @@ impl<H: Hunt> Walk<H> {
     }
 
     fn start(&self, means: &mut Means<H>, start: Start) -> Looked<H::Told> {
-        let Start { path, room, rules } = start;
-        let from = (None, &rules);
-        self.look(means, (path, room), from, 0)
-            .unwrap_or_else(|_| nothing(Statistics::default(), Ends::StartGone))
+        let Start {
+            path,
+            room,
+            rules,
+            left_out,
+        } = start;
+        let name = path.last().map(<[u8]>::to_vec);
+        let mut looked = match self.look(means, (path, room), (name.as_deref(), &rules), 0) {
+            Ok(looked) => looked,
+            Err(_) => return nothing(Statistics::default(), Ends::StartGone),
+        };
+        if left_out > 0 {
+            let statistics = Statistics {
+                rules_left_out: left_out,
+                ..Statistics::default()
+            };
+            let counted = Outcome::Ready(Piece::counting(statistics, Ends::No));
+            looked.outcomes.insert(0, counted);
+        }
+        looked
     }
 
     fn directory(&self, means: &mut Means<H>, above: &Above, name: &[u8]) -> Looked<H::Told> {

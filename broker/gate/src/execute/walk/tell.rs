@@ -117,16 +117,19 @@ pub(in crate::execute) struct Tell<'t, T> {
     pub(in crate::execute) statistics: Statistics,
     relief: Option<&'t mut dyn Relief<T>>,
     stopped: Option<Stop>,
+    /// Items and bytes that are likely to come, as soon as one does.
+    likely: (usize, usize),
 }
 
 impl<'t, T: Streamed> Tell<'t, T> {
-    /// For a unit whose results are bounded by what it looks at.
-    pub(super) fn bounded() -> Self {
+    /// For a unit whose results are bounded by what it looks at: so many items and bytes are likely.
+    pub(super) fn bounded(likely: (usize, usize)) -> Self {
         Self {
             packed: Packed::default(),
             statistics: Statistics::default(),
             relief: None,
             stopped: None,
+            likely,
         }
     }
 
@@ -134,7 +137,7 @@ impl<'t, T: Streamed> Tell<'t, T> {
     pub(in crate::execute) fn relieved(relief: &'t mut dyn Relief<T>) -> Self {
         Self {
             relief: Some(relief),
-            ..Self::bounded()
+            ..Self::bounded((0, 0))
         }
     }
 
@@ -142,6 +145,10 @@ impl<'t, T: Streamed> Tell<'t, T> {
     pub(in crate::execute) fn push(&mut self, item: &T::Item<'_>, weight: Weight) -> Go {
         if self.stopped.is_some() {
             return Go::Stop;
+        }
+        if self.packed.is_empty() {
+            let (items, bytes) = self.likely;
+            self.packed.reserve(items, bytes);
         }
         // Not encoded is what has more than 4 GiB before it, which is handed over long before.
         if self.packed.push(item, weight).is_err() {
