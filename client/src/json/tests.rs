@@ -126,7 +126,8 @@ fn content_that_is_not_utf8_is_hexadecimal() {
     assert_eq!(
         line(b"hi"),
         json!({
-            "path": "f", "line": 3, "offset": 9, "column": 1, "context": false, "text": "hi",
+            "path": "f", "line": 3, "offset": 9, "column": 1, "role": "match", "context": false,
+            "text": "hi",
             "cut_before": 0, "cut_after": 5,
         })
     );

@@ -1,5 +1,7 @@
 //! Streams and pipelines: order, early ends, and the session afterwards.
 
+mod paged;
+
 use super::*;
 use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::session::{

@@ -69,7 +69,11 @@ impl Patterns {
         for pattern in patterns {
             let text = std::str::from_utf8(pattern)
                 .map_err(|_| "a pattern must be UTF-8; use ? for other bytes".to_owned())?;
-            let text = text.strip_prefix("./").unwrap_or(text);
+            // `./` ties a pattern to the start, as a slash anywhere does.
+            let (text, tied) = match text.strip_prefix("./") {
+                Some(text) => (text, true),
+                None => (text, false),
+            };
             if text.is_empty() || text.starts_with('/') || text.split('/').any(|p| p == "..") {
                 return Err(format!(
                     "`{text}` is not below the directory it is matched in"
@@ -80,7 +84,7 @@ impl Patterns {
                 None => (text, &mut any),
             };
             // Without a slash a pattern means a name at any depth, as in ignore files.
-            let whole = if text.contains('/') {
+            let whole = if tied || text.contains('/') {
                 text.to_owned()
             } else {
                 format!("**/{text}")

@@ -73,7 +73,11 @@ impl Checked {
 fn patterns<const MAX: usize>(
     globs: &Few<Bytes<PATTERN_BYTES_MAX>, MAX>,
 ) -> Result<Patterns, String> {
-    let globs: Vec<&[u8]> = globs.as_slice().iter().map(|glob| glob.as_slice()).collect();
+    let globs: Vec<&[u8]> = globs
+        .as_slice()
+        .iter()
+        .map(|glob| glob.as_slice())
+        .collect();
     Patterns::compile(&globs)
 }
 

@@ -233,6 +233,7 @@ pub fn compile_glob(pattern: &str) -> Result<Glob, PatternError> {
     GlobBuilder::new(pattern)
         .literal_separator(true)
         .backslash_escape(true)
+        .empty_alternates(true)
         .build()
         .map_err(|wrong| error(pattern.as_bytes(), &wrong.kind().to_string()))
 }

@@ -13,13 +13,12 @@ pub(in crate::tool) struct PageArgs {
     /// Also mode, size, time and where links point.
     #[arg(long, short)]
     pub(in crate::tool) long: bool,
-    /// Only these types; again for several.
     #[arg(
         long = "type",
         short = 't',
         value_name = "TYPE",
         value_parser = kind,
-        long_help = format!("Only these types: {KINDS}. Again for several")
+        help = format!("Only these types, again for several: {KINDS}")
     )]
     pub(in crate::tool) kinds: Vec<Kind>,
     /// The order: name, or newest or oldest by the last change of content.
@@ -178,7 +177,8 @@ pub(in crate::tool) struct PassingArgs {
     /// Take .git, .hg, .svn and .jj, and names with a dot.
     #[arg(long)]
     include_vcs: bool,
-    /// Pass over less: -u is --no-ignore, -uu all names as well, -uuu binary files as well.
+    /// Pass over less: -u is --no-ignore, -uu all names as well, and in a search -uuu binary files
+    /// as well.
     #[arg(long = "unrestricted", short = 'u', action = ArgAction::Count)]
     pub(in crate::tool) less: u8,
 }

@@ -24,7 +24,7 @@ impl<H: Hunt> Walk<H> {
         };
         let mut tell = Tell::relieved(&mut relief);
         let mut path = listed.above.path.clone();
-        let mut last = Last::Nothing;
+        let mut last = None;
         for row in listed.files.get(range).unwrap_or_default() {
             if tell.is_over() || self.ground.interrupt.reason().is_some() {
                 break;
@@ -35,12 +35,18 @@ impl<H: Hunt> Walk<H> {
             };
             let name = listed.names.name(row);
             if path.push(name).is_ok() {
-                self.hunt
-                    .file(&self.ground, &mut means.hand, &path, &mut tell);
+                let hand = &mut means.hand;
+                self.hunt.file(&self.ground, hand, &path, &mut tell);
                 path.pop();
-                last = Last::Name(Arc::clone(&listed.above), name.into());
+            }
+            // A file that was left in the middle is not told whole.
+            if self.ground.interrupt.reason().is_none() {
+                last = Some(name);
             }
         }
+        let last = last.map_or(Last::Nothing, |name| {
+            Last::Name(Arc::clone(&listed.above), name.into())
+        });
         let (packed, statistics) = tell.end()?;
         self.count_seen(&statistics);
         let whole = 0..packed.len();

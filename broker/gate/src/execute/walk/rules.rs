@@ -22,8 +22,9 @@ impl Ground {
             let (mut at, mut name) = (RelPath::root(), None);
             for next in path.names() {
                 let room = policy.room(&policy.place(self.root, &at));
+                let present = self.present(&at);
                 // What of them is left out is counted where it is in the answer's own directories.
-                (rules, _) = self.enter_rules(&rules, name, Present::ANY, (&at, &room));
+                (rules, _) = self.enter_rules(&rules, name, present, (&at, &room));
                 name = Some(next);
                 if at.push(next).is_err() {
                     break;
@@ -35,6 +36,22 @@ impl Ground {
             room: policy.room(&place),
             rules,
         }
+    }
+
+    /// Which of the names that matter to rules a directory above the start has: it is not listed.
+    fn present(&self, directory: &RelPath) -> Present {
+        let mut present = Present::default();
+        for name in [&b".gitignore"[..], b".ignore", b".git"] {
+            let found = directory.join(name).map_err(|_| Errno::NAMETOOLONG);
+            let found = found.and_then(|path| {
+                let root = self.root_fd()?;
+                open::below(root, &path, Purpose::LookAtLink)
+            });
+            if found.is_ok() {
+                present.see(name);
+            }
+        }
+        present
     }
 
     /// The rules in a directory; counts what of its ignore files does not hold.

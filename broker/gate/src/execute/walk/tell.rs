@@ -67,14 +67,9 @@ impl<T: Streamed> Piece<T> {
     }
 
     /// All that was found.
-    pub(in crate::execute) fn whole(packed: Packed<T>) -> Self {
+    pub(in crate::execute) fn whole(packed: Packed<T>, statistics: Statistics) -> Self {
         let items = 0..packed.len();
-        Self::new(
-            &Arc::new(packed),
-            items,
-            Statistics::default(),
-            Last::Nothing,
-        )
+        Self::new(&Arc::new(packed), items, statistics, Last::Nothing)
     }
 
     /// A result that only counts.
@@ -191,6 +186,8 @@ impl<'t, T: Streamed> Tell<'t, T> {
 /// Counts an object that could not be opened.
 pub(super) fn count(statistics: &mut Statistics, errno: Errno) {
     let counter = match errno {
+        // The answer is cut, and says so.
+        Errno::CANCELED => return,
         Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::STALE | Errno::NXIO => {
             &mut statistics.changed
         }
