@@ -16,7 +16,9 @@ use std::ops::Range;
 /// How far behind lines that match the engine looks for their matches again; `rg` has the same.
 const LOOK_AHEAD: usize = 128;
 
-/// The search of a file failed; its source and its watch know why.
+/// The search of a file ended before the end of the file. Why, what made it end knows: the catch, the
+/// watch or the source. The searcher is told in this way and no other, because it goes on with the
+/// next buffer of an inverted search when it is only told that nothing more is wanted.
 #[derive(Debug)]
 pub(super) struct Failed;
 
@@ -32,11 +34,15 @@ impl From<Halted> for Failed {
     }
 }
 
-/// Whether the taker wants more.
+/// Whether more of the file is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
+    /// It is.
     More,
-    NoMore,
+    /// All that is told of it is known.
+    Nothing,
+    /// Its taker has enough.
+    Stopped,
 }
 
 /// Whether the file was named before its lines.
@@ -98,23 +104,26 @@ impl<'a> Catch<'a> {
         }
     }
 
-    /// Says whether the searcher goes on.
-    fn take(&mut self, found: &FoundRef<'_>) -> bool {
+    fn take(&mut self, found: &FoundRef<'_>) -> Result<(), Failed> {
         match self.taker.take(found) {
-            Go::On => true,
+            Go::On => Ok(()),
             Go::Stop => {
-                self.wanted = Wanted::NoMore;
-                false
+                self.wanted = Wanted::Stopped;
+                Err(Failed)
             }
         }
     }
 
-    fn tell(&mut self, line: &Line<'_>) -> bool {
+    /// Ends the search of a file of which all is known.
+    fn nothing_more(&mut self) -> Failed {
+        self.wanted = Wanted::Nothing;
+        Failed
+    }
+
+    fn tell(&mut self, line: &Line<'_>) -> Result<(), Failed> {
         if self.named == Named::No {
             self.named = Named::Yes;
-            if !self.take(&FoundRef::File { path: self.path }) {
-                return false;
-            }
+            self.take(&FoundRef::File { path: self.path })?;
         }
         let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let shown = around(without_end(line.bytes), line.at.unwrap_or(0));
@@ -130,12 +139,12 @@ impl<'a> Catch<'a> {
     }
 
     /// Tells a line that is meant, if so many may be told.
-    fn tell_match(&mut self, mut line: Line<'_>) -> bool {
+    fn tell_match(&mut self, mut line: Line<'_>) -> Result<(), Failed> {
         self.lines += 1;
         if self.lines > self.plan.per_file {
             self.over_file_limit += 1;
             if line.number > self.last {
-                return true;
+                return Ok(());
             }
             // It is shown all the same, as one near the last that was taken.
             line.role = LineRole::Context;
@@ -150,7 +159,7 @@ impl<'a> Catch<'a> {
     }
 
     /// The first match of a file that is not text.
-    fn tell_binary(&mut self, offset: u64) -> bool {
+    fn tell_binary(&mut self, offset: u64) -> Result<(), Failed> {
         self.lines += 1;
         self.nature = Nature::Binary;
         let line = Line {
@@ -160,8 +169,8 @@ impl<'a> Catch<'a> {
             at: None,
             bytes: &[],
         };
-        self.tell(&line);
-        false
+        self.tell(&line)?;
+        Err(self.nothing_more())
     }
 
     /// Whether the file turned out not to be text, and is searched all the same.
@@ -172,26 +181,26 @@ impl<'a> Catch<'a> {
         }
     }
 
-    fn lines_of(&mut self, found: &SinkMatch<'_>) -> Result<bool, Failed> {
+    fn lines_of(&mut self, found: &SinkMatch<'_>) -> Result<(), Failed> {
         let mut starts = match (self.plan.sense, self.plan.reach) {
             (Sense::Inverted, Reach::Line | Reach::File) => None,
             (Sense::Matching, Reach::Line) => {
                 let line = found.bytes();
                 let line = line.strip_suffix(b"\n").unwrap_or(line);
                 let at = self.matcher.find(line).ok().flatten();
-                return Ok(self.tell_match(Line {
+                return self.tell_match(Line {
                     role: LineRole::Match,
                     number: found.line_number().unwrap_or(0),
                     offset: found.absolute_byte_offset(),
                     at: at.map(|at| at.start()),
                     bytes: found.bytes(),
-                }));
+                });
             }
             (Sense::Matching, Reach::File) => Some(Starts::new((self.matcher, self.watch), found)),
         };
-        let mut number = found.line_number().unwrap_or(0);
+        let first = found.line_number().unwrap_or(0);
         let mut done = 0;
-        for bytes in found.lines() {
+        for (number, bytes) in (first..).zip(found.lines()) {
             self.watch.spend(LINE_COST)?;
             let base = found.bytes_range_in_buffer().start + done;
             let at = match &mut starts {
@@ -205,13 +214,10 @@ impl<'a> Catch<'a> {
                 at,
                 bytes,
             };
-            if !self.tell_match(line) {
-                return Ok(false);
-            }
-            number += 1;
+            self.tell_match(line)?;
             done += bytes.len();
         }
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -223,7 +229,7 @@ impl Sink for Catch<'_> {
         match self.plan.mode {
             SearchMode::Files | SearchMode::FilesWithout => {
                 self.lines += 1;
-                Ok(false)
+                Err(self.nothing_more())
             }
             SearchMode::Count => {
                 self.lines += match self.plan.reach {
@@ -233,9 +239,13 @@ impl Sink for Catch<'_> {
                 Ok(true)
             }
             SearchMode::Content { .. } if self.is_converted() => {
-                Ok(self.tell_binary(found.absolute_byte_offset()))
+                self.tell_binary(found.absolute_byte_offset())?;
+                Ok(true)
             }
-            SearchMode::Content { .. } => self.lines_of(found),
+            SearchMode::Content { .. } => {
+                self.lines_of(found)?;
+                Ok(true)
+            }
         }
     }
 
@@ -257,13 +267,14 @@ impl Sink for Catch<'_> {
                 self.matcher.find(line).ok().flatten()
             }
         };
-        Ok(self.tell(&Line {
+        self.tell(&Line {
             role: LineRole::Context,
             number,
             offset: near.absolute_byte_offset(),
             at: at.map(|at| at.start()),
             bytes: near.bytes(),
-        }))
+        })?;
+        Ok(true)
     }
 
     fn binary_data(&mut self, _: &Searcher, offset: u64) -> Result<bool, Failed> {

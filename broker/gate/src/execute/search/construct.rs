@@ -139,8 +139,13 @@ fn of_syntax(pattern: &str, error: &ast::Error) -> String {
 
 fn placed(what: &str, pattern: &str, span: &Span) -> String {
     let (at, shown) = (span.start.offset, shown(pattern, span));
+    let shown = if span.is_empty() {
+        String::new()
+    } else {
+        format!("{shown} ")
+    };
     format!(
-        "{what}: {shown} at byte {at}, for {ENGINE}; a literal, or `\\` before a sign, takes it as it is"
+        "{what}: {shown}at byte {at}, for {ENGINE}; a literal, or `\\` before a sign, takes it as it is"
     )
 }
 

@@ -5,20 +5,22 @@
 //! a candidate the searcher goes through the lines, as `rg` would.
 
 use super::catch::{Catch, Wanted};
-use super::plan::{Glance, Plan, Reach};
+use super::plan::{Plan, Reach};
 use super::source::{READ_BYTES, Rest, Source, Unread, count};
 use super::watch::{Halt, Watch, Watched};
 use crate::sys::file;
-use grep_matcher::Matcher as _;
+use glance::{Way, glances_ahead, has_candidate, way};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher};
-use memchr::{memchr, memrchr};
+use memchr::memrchr;
 use portcullis_protocol::limits::SEARCH_HEAP_BYTES_MAX;
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::session::{Binary, CutReason, FoundRef, SearchMode};
+use portcullis_protocol::session::{CutReason, FoundRef, SearchMode};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+
+mod glance;
 
 /// Memory of a searcher above which it is not kept for the next file.
 const KEPT_BYTES: usize = 1024 * 1024;
@@ -87,16 +89,6 @@ pub(super) enum End {
     TooLarge,
     /// A line of it, or in a search over lines all of it, is more than may be held in memory.
     OverHeap,
-}
-
-/// How a file that was read as a whole is gone through.
-enum Way {
-    /// Nothing in it can match.
-    Nothing,
-    /// As it lies in memory.
-    Slice,
-    /// As `rg` reads it: decoded, or given up or changed at zero bytes buffer by buffer.
-    Reader,
 }
 
 /// One thread's means to search.
@@ -199,7 +191,7 @@ impl Engine {
             Ok(()) => End::Whole,
             Err(_) => End::OverHeap,
         };
-        conclude(catch, count(len), end)
+        conclude(&mut catch, count(len), end)
     }
 
     /// A file as a stream, of which the buffer holds the first `held` bytes.
@@ -222,7 +214,7 @@ impl Engine {
             (Err(_), None) => End::OverHeap,
         };
         let (bytes, room) = (source.bytes(), source.room_max());
-        let file_end = conclude(catch, bytes, end);
+        let file_end = conclude(&mut catch, bytes, end);
         if room > KEPT_BYTES {
             self.searcher = self.plan.searcher();
         }
@@ -327,49 +319,11 @@ impl First {
     }
 }
 
-fn has_candidate(matcher: &RegexMatcher, lines: &[u8]) -> bool {
-    match matcher.find_candidate_line(lines) {
-        Ok(found) => found.is_some(),
-        Err(_) => true,
-    }
-}
-
-fn way(plan: &Plan, matcher: &RegexMatcher, text: &[u8]) -> Way {
-    if plan.decodes(text) {
-        return Way::Reader;
-    }
-    let has_zero = || memchr(0, text).is_some();
-    let is_empty_handed = || plan.glance == Glance::Tells && !has_candidate(matcher, text);
-    match plan.binary {
-        Binary::Text if is_empty_handed() => Way::Nothing,
-        Binary::Text => Way::Slice,
-        // Lines end at zero bytes too, so that a look at the bytes as they are says nothing.
-        Binary::Search if has_zero() => Way::Reader,
-        Binary::Search if is_empty_handed() => Way::Nothing,
-        Binary::Search => Way::Slice,
-        // That nothing matches in what is not text is not told.
-        Binary::Stop if plan.mode == SearchMode::FilesWithout && has_zero() => Way::Reader,
-        Binary::Stop if is_empty_handed() => Way::Nothing,
-        Binary::Stop if has_zero() => Way::Reader,
-        Binary::Stop => Way::Slice,
-    }
-}
-
-/// Whether a look at the lines of a file that begins with `start` is worth something before the
-/// searcher goes through it.
-fn glances_ahead(plan: &Plan, start: &[u8]) -> bool {
-    let is_sound = match (plan.binary, plan.mode) {
-        (Binary::Text, _) => true,
-        (Binary::Search, _) | (Binary::Stop, SearchMode::FilesWithout) => false,
-        (Binary::Stop, SearchMode::Content { .. } | SearchMode::Files | SearchMode::Count) => true,
-    };
-    is_sound && plan.glance == Glance::Tells && !plan.decodes(start)
-}
-
 /// Ends a file that the searcher went through; names it, in the modes that do.
-fn conclude(catch: Catch<'_>, bytes: u64, end: End) -> FileEnd {
+fn conclude(catch: &mut Catch<'_>, bytes: u64, end: End) -> FileEnd {
     let end = match (catch.wanted, catch.watch.cut()) {
-        (Wanted::NoMore, _) => End::Stopped,
+        (Wanted::Stopped, _) => End::Stopped,
+        (Wanted::Nothing, _) => End::Whole,
         (Wanted::More, Some(reason)) => End::Cut(reason),
         (Wanted::More, None) => end,
     };

@@ -78,7 +78,7 @@ impl<'a> Source<'a> {
         io::ErrorKind::Other.into()
     }
 
-    fn from_prefix(&mut self, room: &mut [u8]) -> usize {
+    fn take_prefix(&mut self, room: &mut [u8]) -> usize {
         let at = usize::try_from(self.at).unwrap_or(usize::MAX);
         let left = self.prefix.get(at..).unwrap_or_default();
         let n = left.len().min(room.len());
@@ -93,7 +93,7 @@ impl<'a> Source<'a> {
 impl io::Read for Source<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         self.room_max = self.room_max.max(room.len());
-        let mut done = self.from_prefix(room);
+        let mut done = self.take_prefix(room);
         let Rest::File(file) = self.rest else {
             return Ok(done);
         };

@@ -44,6 +44,9 @@ fn searcher(ask: &Search) -> Searcher {
             .after_context(after.into());
     }
     builder
+        // Without one, a file that ends within a character of UTF-16 is decoded in reads that are too
+        // small for what stands for it, if it is searched over lines.
+        .heap_limit(Some(1 << 30))
         .invert_match(ask.sense == Sense::Inverted)
         .multi_line(ask.multi_line != MultiLine::Off)
         .binary_detection(match ask.binary {
@@ -60,7 +63,6 @@ struct Printer<'a> {
     heard: Vec<Heard>,
     lines: u64,
     zero: bool,
-    told_binary: bool,
 }
 
 impl Printer<'_> {
@@ -96,7 +98,6 @@ impl Sink for Printer<'_> {
             SearchMode::Content { .. } => {}
         }
         if self.is_suppressed() {
-            self.told_binary = true;
             return Ok(false);
         }
         let mut offset = found.absolute_byte_offset();
@@ -132,7 +133,6 @@ fn expected(ask: &Search, matcher: &RegexMatcher, content: &[u8]) -> Vec<Heard> 
         heard: Vec::new(),
         lines: 0,
         zero: false,
-        told_binary: false,
     };
     searcher(ask)
         .search_reader(matcher, content, &mut printer)
@@ -140,7 +140,8 @@ fn expected(ask: &Search, matcher: &RegexMatcher, content: &[u8]) -> Vec<Heard> 
     let gave_up = printer.zero && ask.binary == Binary::Stop;
     match ask.mode {
         SearchMode::Content { .. } => printer.heard,
-        SearchMode::Files if printer.lines > 0 && !gave_up => vec![Heard::File],
+        // `rg -l -v` reads on and forgets what it found when it meets a zero byte later.
+        SearchMode::Files if printer.lines > 0 => vec![Heard::File],
         SearchMode::FilesWithout if printer.lines == 0 && !gave_up => vec![Heard::File],
         SearchMode::Count if printer.lines > 0 && !gave_up => vec![Heard::Count(printer.lines)],
         SearchMode::Files | SearchMode::Count | SearchMode::FilesWithout => Vec::new(),
@@ -172,7 +173,7 @@ fn compare(ask: &Search, content: &[u8]) -> Result<(), TestCaseError> {
                 if told_binary {
                     continue;
                 }
-                check_column(ask, &matcher, &line)?;
+                check_column(ask, &matcher, &line, content)?;
                 line.column = 0;
                 plain.push(Heard::Line(line));
             }
@@ -182,25 +183,56 @@ fn compare(ask: &Search, content: &[u8]) -> Result<(), TestCaseError> {
     if told_binary {
         prop_assert_eq!(end.nature, Nature::Binary);
     }
-    prop_assert_eq!(plain, expected);
+    // What differs may be very long.
+    let first = plain
+        .iter()
+        .zip(&expected)
+        .find(|(told, expected)| !is_same(told, expected));
+    prop_assert!(first.is_none(), "{:.2000}", format!("{first:?}"));
+    prop_assert_eq!(plain.len(), expected.len());
     Ok(())
 }
 
-fn check_column(ask: &Search, matcher: &RegexMatcher, line: &Told) -> Result<(), TestCaseError> {
-    if ask.multi_line != MultiLine::Off || line.cut != (0, 0) {
+/// Compares what was told, of a long line the part that was told.
+fn is_same(told: &Heard, expected: &Heard) -> bool {
+    let (Heard::Line(told), Heard::Line(expected)) = (told, expected) else {
+        return told == expected;
+    };
+    let (before, behind) = (told.cut.0 as usize, told.cut.1 as usize);
+    let Some(end) = expected.text.len().checked_sub(behind) else {
+        return false;
+    };
+    expected.text.get(before..end) == Some(told.text.as_slice())
+        && Told {
+            text: expected.text.clone(),
+            cut: (0, 0),
+            ..told.clone()
+        } == *expected
+}
+
+fn check_column(
+    ask: &Search,
+    matcher: &RegexMatcher,
+    line: &Told,
+    content: &[u8],
+) -> Result<(), TestCaseError> {
+    let is_decoded = [b"\xEF\xBB".as_slice(), b"\xFF\xFE", b"\xFE\xFF"]
+        .iter()
+        .any(|start| content.starts_with(start));
+    if ask.multi_line != MultiLine::Off || is_decoded {
         return Ok(());
     }
+    // With the return before its end, which is not in the text and may be in the match.
+    let rest = &content[line.offset as usize..];
+    let ends = |byte: &u8| *byte == b'\n' || *byte == 0 && ask.binary == Binary::Search;
+    let line_end = rest.iter().position(ends).unwrap_or(rest.len());
+    let found = matcher.find(&rest[..line_end]).unwrap();
     let is_hit = (line.role == LineRole::Match) == (ask.sense == Sense::Matching);
-    let found = matcher
-        .find(&line.text)
-        .unwrap()
-        .map(|m| m.start() as u32 + 1);
-    // A return at the end is not in the text, but may be in the match.
-    if is_hit && found.is_some() {
-        prop_assert_eq!(Some(line.column), found);
-    } else if !is_hit {
-        prop_assert_eq!(line.column, 0);
-    }
+    prop_assert_eq!(is_hit, found.is_some());
+    prop_assert_eq!(
+        line.column,
+        found.map_or(0, |found| found.start() as u32 + 1)
+    );
     Ok(())
 }
 
@@ -330,7 +362,7 @@ fn asked() -> impl Strategy<Value = Search> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn the_same_is_found_as_by_rg(ask in asked(), content in content()) {

@@ -223,7 +223,7 @@ fn a_file_with_a_zero_byte_is_given_up() {
 #[test]
 fn a_file_that_is_searched_though_binary_is_told_to_match() {
     let search = |pattern: &str| with(pattern, |ask| ask.binary = Binary::Search);
-    assert_eq!(lines(&search("hit"), b"hello\na\0a hit\nhit\n"), ["0:0:"]);
+    assert_eq!(lines(&search("hit"), b"hello\na\0a hit\nhit\n"), ["00:0:"]);
     let (found, end) = heard(&search("^hit"), b"hello\na\0hit\n");
     let Some(Heard::Line(line)) = found.get(1) else {
         panic!("{found:?}");
