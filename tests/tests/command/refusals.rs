@@ -124,7 +124,7 @@ fn a_hidden_file_is_told_like_one_that_is_not_there() {
     }
     let said = place.script(
         &options,
-        "portcullis-tool list; portcullis-tool search hidden-value; portcullis-tool whoami",
+        "portcullis-tool list; portcullis-tool search --hidden hidden-value; portcullis-tool whoami",
     );
     assert!(!said.out.contains("hidden.txt"), "{said:?}");
     assert!(!said.out.contains("hidden-value"), "{said:?}");
