@@ -102,7 +102,7 @@ fn a_denied_file_is_seen_and_its_rule_is_named() {
     assert!(line.contains("(rule --deny src/*.rs: "), "{line}");
     let said = place.script(&["--quiet"], "portcullis-tool list");
     assert!(said.lines().contains(&".env"), "{said:?}");
-    let said = place.script(&[], "portcullis-tool search KEY");
+    let said = place.script(&[], "portcullis-tool search --hidden KEY");
     assert_eq!((said.code, said.out.as_str()), (1, ""), "{said:?}");
     assert!(said.err.contains("1 denied by a rule"), "{said:?}");
 }
