@@ -2,10 +2,11 @@
 
 use portcullis_client::{Session, ask};
 use portcullis_protocol::bounded::{Bytes, Few};
+use portcullis_protocol::limits::{LIST_ENTRIES_MAX, SORTED_ENTRIES_MAX};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{
     Boundaries, Case, Completeness, CutReason, Detail, Encoding, FinalNewline, Found, Links, List,
-    Passing, Range, ReadEnd, Rest, Search, SearchMode, Steadiness, Survey, Syntax,
+    Order, Passing, Range, ReadEnd, Rest, Search, SearchMode, Steadiness, Survey, Syntax,
 };
 use portcullis_protocol::view::{Kind, Role};
 use portcullis_tests::{World, code, own, read};
@@ -378,7 +379,12 @@ fn limits_outside_the_protocol_are_refused_by_name() {
         List { depth: 0, ..list() },
         List { limit: 0, ..list() },
         List {
-            limit: 10_001,
+            limit: LIST_ENTRIES_MAX + 1,
+            ..list()
+        },
+        List {
+            limit: SORTED_ENTRIES_MAX + 1,
+            order: Order::Newest,
             ..list()
         },
     ] {
@@ -682,7 +688,7 @@ fn a_pattern_the_engine_cannot_do_names_the_construct() {
             .as_str()
             .to_owned()
     };
-    assert!(refused("foo(?!bar)").contains("look-around"));
+    assert!(refused("foo(?!bar)").contains("look-ahead"));
     assert!(refused("(").contains("unclosed group"));
     assert!(refused("(a)\\1").contains("backreference"));
     assert!(refused(&"(".repeat(200)).contains("engine"));

@@ -94,21 +94,18 @@ impl Ask<'_> {
         outlet: &mut Outlet,
     ) -> Result<(), Gone> {
         let start = bound.observation().stamp;
-        let checked = self.check(bound.path()).and_then(|passes| {
-            let after = self.after(start, bound.path())?;
-            Ok((passes, after))
-        });
+        let checked = self
+            .check(bound.path())
+            .and_then(|passes| Ok((passes, self.after(start, bound.path())?)));
         let (passes, after) = match checked {
             Ok(checked) => checked,
             Err(refusal) => return outlet.refuse(&refusal),
         };
-        let time = Duration::from_millis(STREAM_TIME_MS_MAX.into());
-        let interrupt = Interrupt::new(outlet, time);
-        let (resume, sorted, most) = match (after.clone(), self.order) {
-            (Some(After::Name(path)), _) => (Some(path), None, self.limit),
+        let (resume, sorted, most) = match (&after, self.order) {
+            (Some(After::Name(path)), _) => (Some(path.clone()), None, self.limit),
             (None, Order::Name) => (None, None, self.limit),
             (after, order) => {
-                let sorted = Sorted::new(order, self.limit, after);
+                let sorted = Sorted::new(order, self.limit, (*after).clone());
                 (None, Some(Mutex::new(sorted)), u32::MAX)
             }
         };
@@ -126,60 +123,63 @@ impl Ask<'_> {
             detail: self.detail,
             sorted,
         };
+        let time = Duration::from_millis(STREAM_TIME_MS_MAX.into());
+        let interrupt = Interrupt::new(outlet, time);
         let mut frames = Frames::new(outlet, &session.meter, bound.binding(), most);
         let walk = Walk::new(session, bound, route, interrupt, hunt);
         let mut ended = Ended::of(walk.run(&mut frames))?;
-        let mut further = None;
-        if let Some(sorted) = &walk.hunt().sorted {
-            let sorted = sorted.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let (piece, more) = sorted.piece(self.detail);
-            match (&ended, more) {
-                (Ended::Told(None), Some(after)) => {
-                    ended = Ended::Told(Some(CutReason::Limit));
-                    further = after.cursor(start);
-                }
-                (Ended::Told(_) | Ended::Refused(_), _) => {}
+        let mut sorted = Told::InOrder(after);
+        if let Some(kept) = &walk.hunt().sorted {
+            let kept = kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let (piece, further) = kept.piece(self.detail);
+            match frames.take(&piece) {
+                Ok(()) => {}
+                Err(stop) => ended = Ended::of(Err(stop))?,
             }
-            ended = match frames.take(&piece) {
-                Ok(()) => ended,
-                Err(stop) => Ended::of(Err(stop))?,
-            };
+            sorted = Told::Sorted(further);
         }
         let sent = frames.finish()?;
         let cut = match ended {
             Ended::Told(cut) => cut,
             Ended::Refused(refusal) => return outlet.refuse(&refusal.of(self.verb)),
         };
-        let completeness = match (cut, self.order) {
-            (None, _) => Completeness::Complete,
-            (Some(reason), Order::Newest | Order::Oldest) => Completeness::Cut {
-                reason,
-                cursor: further,
-            },
-            (Some(reason @ CutReason::Changed), Order::Name) => Completeness::Cut {
-                reason,
-                cursor: None,
-            },
-            (
-                Some(reason @ (CutReason::Limit | CutReason::Time | CutReason::Cancelled)),
-                Order::Name,
-            ) => Completeness::Cut {
-                reason,
-                cursor: sent
-                    .last
-                    .map(After::Name)
-                    .or(after)
-                    .and_then(|after| after.cursor(start)),
-            },
+        let done = Done {
+            completeness: completeness(cut, sorted, sent.last, start),
+            statistics: sent.statistics,
         };
-        let statistics = sent.statistics;
-        outlet.send(
-            &Reply::Done(Done {
-                completeness,
-                statistics,
-            }),
-            &[],
-        )
+        outlet.send(&Reply::Done(done), &[])
+    }
+}
+
+/// How entries were told.
+enum Told {
+    /// As they were met, after a place where an earlier answer ended.
+    InOrder(Option<After>),
+    /// When all were known; so many that they go on after a place.
+    Sorted(Option<After>),
+}
+
+/// Whether an answer is whole, and where it goes on.
+fn completeness(
+    cut: Option<CutReason>,
+    told: Told,
+    last: Option<RelPath>,
+    start: Stamp,
+) -> Completeness {
+    let (reason, after) = match (cut, told) {
+        (None, Told::InOrder(_) | Told::Sorted(None)) => return Completeness::Complete,
+        (None, Told::Sorted(further)) => (CutReason::Limit, further),
+        // Of those that were not met, some come before what was told.
+        (Some(reason), Told::Sorted(_)) => (reason, None),
+        (Some(reason @ CutReason::Changed), Told::InOrder(_)) => (reason, None),
+        (
+            Some(reason @ (CutReason::Limit | CutReason::Time | CutReason::Cancelled)),
+            Told::InOrder(after),
+        ) => (reason, last.map(After::Name).or(after)),
+    };
+    Completeness::Cut {
+        reason,
+        cursor: after.and_then(|after| after.cursor(start)),
     }
 }
 

@@ -105,11 +105,12 @@ impl<'a, T: Streamed> Frames<'a, T> {
         let shown = packed.shown(whole.start..end);
         if shown > 0 && self.meter.show(shown).is_err() {
             // As many as may be, one by one.
-            for item in whole.start..end {
-                if let Err(refusal) = self.meter.show(packed.shown(item..item + 1)) {
-                    (end, stop) = (item, Some(Stop::Budget(Box::new(refusal))));
-                    break;
-                }
+            let too_much = (whole.start..end).find_map(|item| {
+                let refusal = self.meter.show(packed.shown(item..item + 1)).err()?;
+                Some((item, refusal))
+            });
+            if let Some((item, refusal)) = too_much {
+                (end, stop) = (item, Some(Stop::Budget(Box::new(refusal))));
             }
         }
         self.outlet.count_content(packed.shown(whole.start..end));

@@ -51,7 +51,7 @@ const ALONE: Duration = Duration::from_millis(2);
 /// Units taken at once: directories beside one another are looked at together.
 const TOGETHER: usize = 8;
 /// How long a thread that finds nothing to do waits before it looks at the clock again.
-const IDLE: Duration = Duration::from_millis(20);
+const IDLE: Duration = Duration::from_millis(5);
 
 /// What a verb does with what a walk meets. Several threads call it at once.
 pub(super) trait Hunt: Send + Sync + 'static {

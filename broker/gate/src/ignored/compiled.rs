@@ -20,8 +20,10 @@ pub(super) const TRIED_MAX: usize = 64 * 1024;
 
 /// What a node costs, with its share of the tables, in bytes.
 const NODE_SIZE: usize = 256;
-/// What an edge costs beside its bytes and pieces.
-const EDGE_SIZE: usize = 80;
+/// What a plain name costs beside its bytes.
+const NAME_SIZE: usize = 64;
+/// What a glob costs beside its bytes and pieces.
+const GLOB_SIZE: usize = 128;
 
 /// The rules of one file. They do not depend on where it is.
 #[derive(Debug)]
@@ -244,13 +246,13 @@ impl Building {
 
     /// The place of the edge of a name.
     fn edge(&mut self, from: State, name: Name) -> usize {
-        let (tried, bytes) = (tried_of(&name), bytes_of(&name));
+        let (tried, size) = (tried_of(&name), size_of_name(&name));
         let new = self.edges.len();
         let place = *self.places.entry((from, name)).or_insert(new);
         if place == new {
             self.edges.push(Outcome::default());
             self.tried += tried;
-            self.size += EDGE_SIZE + bytes;
+            self.size += size;
         }
         place
     }
@@ -333,11 +335,11 @@ fn tried_of(name: &Name) -> usize {
     }
 }
 
-fn bytes_of(name: &Name) -> usize {
+fn size_of_name(name: &Name) -> usize {
     match name {
-        Name::Plain(bytes) => bytes.len(),
+        Name::Plain(bytes) => NAME_SIZE + bytes.len(),
         Name::Glob { head, middle, tail } => {
-            head.len() + tail.len() + middle.len() * size_of::<Piece>()
+            GLOB_SIZE + head.len() + tail.len() + middle.len() * size_of::<Piece>()
         }
     }
 }

@@ -46,6 +46,42 @@ fn fold(a: u64, b: u64) -> u64 {
     (product as u64) ^ ((product >> 64) as u64)
 }
 
+/// What a name must have at least to be what a glob says; or has.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Traits {
+    /// A bit for each of its bytes; some share one.
+    bytes: u64,
+    dots: u32,
+    length: u32,
+}
+
+impl Traits {
+    #[inline]
+    pub(super) fn of(name: &[u8]) -> Self {
+        let mut traits = Self {
+            length: u32::try_from(name.len()).unwrap_or(u32::MAX),
+            ..Self::default()
+        };
+        for byte in name {
+            traits.bytes |= 1 << (byte & 63);
+            // Never more than the length.
+            traits.dots = traits.dots.wrapping_add(u32::from(*byte == b'.'));
+        }
+        traits
+    }
+
+    /// Takes in a byte that is not known.
+    pub(super) fn add_any(&mut self) {
+        self.length = self.length.saturating_add(1);
+    }
+
+    /// Whether a name of these can be what one with the others must have.
+    #[inline]
+    pub(super) fn has(&self, needed: &Self) -> bool {
+        needed.bytes & !self.bytes == 0 && needed.dots <= self.dots && needed.length <= self.length
+    }
+}
+
 /// A name that tables are asked for, with what they need of it worked out once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked<'a> {
@@ -53,18 +89,19 @@ pub(super) struct Asked<'a> {
     pub(super) hash: u64,
     /// The hash of what is after its last dot.
     pub(super) extension: Option<u64>,
+    pub(super) traits: Traits,
 }
 
 impl<'a> Asked<'a> {
     #[inline]
     pub(super) fn new(seed: Seed, name: &'a [u8]) -> Self {
-        let dot = memchr::memrchr(b'.', name);
+        let dot = name.iter().rposition(|byte| *byte == b'.');
+        let extension = dot.and_then(|dot| name.get(dot + 1..));
         Self {
             name,
             hash: seed.hash(name),
-            extension: dot
-                .and_then(|dot| name.get(dot + 1..))
-                .map(|e| seed.hash(e)),
+            extension: extension.map(|bytes| seed.hash(bytes)),
+            traits: Traits::of(name),
         }
     }
 }

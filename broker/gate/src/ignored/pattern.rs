@@ -5,6 +5,9 @@
 
 use portcullis_protocol::limits::{NAME_BYTES_MAX, PATH_BYTES_MAX};
 
+/// Names that one with sets is spelled out as, at most.
+const SPELLED_MAX: usize = 8;
+
 /// What one place of a name may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Piece {
@@ -55,6 +58,38 @@ impl Name {
             tail,
         }
     }
+
+    /// The same as several names in which small sets are spelled out: those can be looked up, where
+    /// a set must be tried.
+    pub(super) fn spelled_out(self) -> Vec<Self> {
+        let (head, middle, tail) = match self {
+            Self::Plain(_) => return vec![self],
+            Self::Glob { head, middle, tail } => (head, middle, tail),
+        };
+        let plain = |bytes: Vec<u8>| bytes.into_iter().map(Piece::Byte);
+        let pieces: Vec<Piece> = plain(head).chain(middle).chain(plain(tail)).collect();
+        let mut all = vec![Vec::new()];
+        for piece in pieces {
+            let spelled: Vec<u8> = match piece {
+                Piece::Set(set) => set.members().take(SPELLED_MAX + 1).collect(),
+                Piece::Byte(_) | Piece::Any | Piece::Star => Vec::new(),
+            };
+            if spelled.is_empty() || spelled.len() * all.len() > SPELLED_MAX {
+                all.iter_mut().for_each(|name| name.push(piece));
+                continue;
+            }
+            let each = |byte: u8| {
+                let more = all.iter().map(move |name: &Vec<Piece>| {
+                    let mut name = name.clone();
+                    name.push(Piece::Byte(byte));
+                    name
+                });
+                more.collect::<Vec<_>>()
+            };
+            all = spelled.into_iter().flat_map(each).collect();
+        }
+        all.iter().map(|pieces| Self::new(pieces)).collect()
+    }
 }
 
 fn byte(piece: &Piece) -> Option<u8> {
@@ -86,13 +121,17 @@ impl Set {
         word >> (byte & 63) & 1 == 1
     }
 
+    fn members(&self) -> impl Iterator<Item = u8> {
+        (0..=u8::MAX).filter(|byte| self.has(*byte))
+    }
+
     fn others(self) -> Self {
         Self(self.0.map(|word| !word))
     }
 
     /// The piece that means the same; none when no byte is left.
     fn piece(self) -> Option<Piece> {
-        let mut members = (0..=u8::MAX).filter(|byte| self.has(*byte));
+        let mut members = self.members();
         let first = members.next()?;
         match members.next() {
             Some(_) => Some(Piece::Set(self)),

@@ -3,7 +3,7 @@
 //! Names are found by their hash; globs with a dot in what they end with by the hash of that
 //! extension; the others by their first or their last byte. What is left is tried one by one.
 
-use super::hashed::{Asked, Index, Seed};
+use super::hashed::{Asked, Index, Seed, Traits};
 use super::pattern::{self, Piece, matches};
 use super::verdict::{Outcome, Sink};
 
@@ -96,12 +96,17 @@ struct Glob {
     tail: Text,
     /// What is between. A single star is left out.
     middle: Option<Middle>,
+    needed: Traits,
     outcome: Outcome,
 }
 
 impl Glob {
     #[inline]
-    fn is(&self, store: &Store, name: &[u8]) -> bool {
+    fn is(&self, store: &Store, asked: &Asked<'_>) -> bool {
+        asked.traits.has(&self.needed) && self.matches(store, asked.name)
+    }
+
+    fn matches(&self, store: &Store, name: &[u8]) -> bool {
         let (head, tail) = (store.text(self.head), store.text(self.tail));
         let Some(rest) = name.strip_prefix(head) else {
             return false;
@@ -175,14 +180,18 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Of these names, no two alike, and what follows from each.
+    /// Of these names, and what follows from each.
     pub(super) fn new(
         store: &mut Store,
         seed: Seed,
         entries: impl Iterator<Item = (pattern::Name, Outcome)>,
     ) -> Self {
         let (mut names, mut hashes, mut globs) = (Vec::new(), Vec::new(), Vec::new());
-        for (name, outcome) in entries {
+        let spelled_out = entries.flat_map(|(name, outcome)| {
+            let names = name.spelled_out().into_iter();
+            names.map(move |name| (name, outcome))
+        });
+        for (name, outcome) in spelled_out {
             match name {
                 pattern::Name::Plain(bytes) => {
                     hashes.push(seed.hash(&bytes));
@@ -191,6 +200,7 @@ impl Table {
                 }
                 pattern::Name::Glob { head, middle, tail } => {
                     let glob = Glob {
+                        needed: needed(&head, &middle, &tail),
                         head: store.keep(&head),
                         tail: store.keep(&tail),
                         middle: match middle.as_slice() {
@@ -282,7 +292,7 @@ impl Globs {
     fn visit(&self, store: &Store, asked: &Asked<'_>, sink: &mut impl Sink) {
         let mut look = |range: std::ops::Range<usize>| {
             for glob in self.all.get(range).unwrap_or_default() {
-                if sink.wants(&glob.outcome) && glob.is(store, asked.name) {
+                if sink.wants(&glob.outcome) && glob.is(store, asked) {
                     sink.take(&glob.outcome);
                 }
             }
@@ -309,9 +319,25 @@ impl Globs {
     }
 }
 
+/// What a name that a glob matches has.
+fn needed(head: &[u8], middle: &[Piece], tail: &[u8]) -> Traits {
+    let mut known: Vec<u8> = head.iter().chain(tail).copied().collect();
+    let mut others = 0;
+    for piece in middle {
+        match piece {
+            Piece::Byte(byte) => known.push(*byte),
+            Piece::Any | Piece::Set(_) => others += 1,
+            Piece::Star => {}
+        }
+    }
+    let mut needed = Traits::of(&known);
+    (0..others).for_each(|_| needed.add_any());
+    needed
+}
+
 /// How a glob is found.
 fn way(head: &[u8], tail: &[u8]) -> Way {
-    let dot = memchr::memrchr(b'.', tail);
+    let dot = tail.iter().rposition(|byte| *byte == b'.');
     match (dot, head.first(), tail.last()) {
         (Some(dot), _, _) => Way::Extension(tail.get(dot + 1..).unwrap_or_default().to_vec()),
         (None, Some(first), _) => Way::First(*first),

@@ -12,6 +12,7 @@ use portcullis_protocol::limits::WALK_DEPTH_MAX;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Packed, Statistics, Streamed};
 use portcullis_protocol::view::Kind;
+use rustix::io::Errno;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -65,7 +66,7 @@ impl Parts {
         let last = match last {
             // Nothing of this part was told.
             Last::Item if items.is_empty() => Last::Nothing,
-            last => last,
+            Last::Nothing | Last::Item | Last::Name(..) => last,
         };
         self.all.push(Part::Items(items, statistics, last));
     }
@@ -208,7 +209,7 @@ impl<H: Hunt> Walk<H> {
         &self,
         looking: &Looking<'_>,
         (path, name): (&RelPath, &[u8]),
-        (mut kind, inode): (Kind, u64),
+        (kind, inode): (Kind, u64),
         tell: &mut Tell<'_, H::Told>,
     ) -> Became {
         let ground = &self.ground;
@@ -226,19 +227,13 @@ impl<H: Hunt> Walk<H> {
             tell.statistics.temporaries += 1;
             return Became::Nothing;
         }
-        if kind == Kind::Unknown {
-            let looked = ground
-                .root_fd()
-                .and_then(|root| open::below(root, path, Purpose::LookAtLink))
-                .and_then(open::observation);
-            match looked {
-                Ok(observed) => kind = observed.kind,
-                Err(errno) => {
-                    tell.count(errno);
-                    return Became::Nothing;
-                }
+        let kind = match self.kind_of(path, kind) {
+            Ok(kind) => kind,
+            Err(errno) => {
+                tell.count(errno);
+                return Became::Nothing;
             }
-        }
+        };
         let met = Met {
             path,
             name,
@@ -276,6 +271,22 @@ impl<H: Hunt> Walk<H> {
             (_, Then::Work) => Became::File,
             (Kind::Directory, Then::Done) if denied.is_none() => self.enters(above, tell),
             (_, Then::Done) => Became::Nothing,
+        }
+    }
+
+    /// The type of what was listed, looked at where the file system does not say.
+    fn kind_of(&self, path: &RelPath, listed: Kind) -> Result<Kind, Errno> {
+        match listed {
+            Kind::Unknown => {
+                let object = open::below(self.ground.root_fd()?, path, Purpose::LookAtLink)?;
+                open::observation(object).map(|seen| seen.kind)
+            }
+            Kind::File
+            | Kind::Directory
+            | Kind::Link
+            | Kind::Fifo
+            | Kind::Socket
+            | Kind::Device => Ok(listed),
         }
     }
 

@@ -13,6 +13,9 @@ use std::os::fd::BorrowedFd;
 /// What a name costs beside its own bytes: its row.
 const ROW_BYTES: usize = size_of::<Row>();
 
+/// Names between two looks at whether they are still wanted.
+const NAMES_BETWEEN: u32 = 4096;
+
 /// One name.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::execute) struct Row {
@@ -83,19 +86,25 @@ impl Names {
 
     /// Reads the smallest names of `wanted` in an open directory, into at most `room` bytes, of which
     /// each takes `each` more. Gives what is left, and which ignore files the directory has, whatever
-    /// was asked for.
+    /// was asked for. Reading is given up, with `CANCELED`, where `is_over` says so.
     pub(in crate::execute) fn read(
         &mut self,
-        directory: BorrowedFd<'_>,
-        fetch: &mut Fetch,
+        (directory, fetch): (BorrowedFd<'_>, &mut Fetch),
         wanted: &Rest,
         (room, each): (usize, usize),
+        is_over: &dyn Fn() -> bool,
     ) -> Result<(Rest, Present), Errno> {
         self.clear();
         let mut present = Present::default();
         // All names from this one on were let go of, because smaller ones fill the room.
         let mut ceiling: Option<Box<[u8]>> = None;
+        let (mut seen, mut over) = (0_u32, false);
         directory::each(directory, fetch, |named| {
+            seen = seen.wrapping_add(1);
+            if seen.is_multiple_of(NAMES_BETWEEN) && is_over() {
+                over = true;
+                return ControlFlow::Break(());
+            }
             if named.name.first() == Some(&b'.') {
                 present.see(named.name);
             }
@@ -110,6 +119,9 @@ impl Names {
             }
             ControlFlow::Continue(())
         })?;
+        if over {
+            return Err(Errno::CANCELED);
+        }
         self.sort();
         let rest = match (ceiling, self.rows.last()) {
             (Some(_), Some(last)) => Rest::After(self.name(last).into()),

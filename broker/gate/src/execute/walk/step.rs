@@ -103,7 +103,7 @@ impl<H: Hunt> Walk<H> {
     fn start(&self, means: &mut Means<H>, start: Start) -> Looked<H::Told> {
         let Start { path, room, rules } = start;
         let from = (None, &rules);
-        self.look(means, path, room, from, 0)
+        self.look(means, (path, room), from, 0)
             .unwrap_or_else(|_| nothing(Statistics::default(), Ends::StartGone))
     }
 
@@ -113,8 +113,7 @@ impl<H: Hunt> Walk<H> {
         let looked = match above.path.join(name) {
             Ok(path) => self.look(
                 means,
-                path,
-                room,
+                (path, room),
                 (Some(name), &above.rules),
                 above.depth + 1,
             ),
@@ -131,8 +130,7 @@ impl<H: Hunt> Walk<H> {
     fn look(
         &self,
         means: &mut Means<H>,
-        path: RelPath,
-        room: Room,
+        (path, room): (RelPath, Room),
         (name, rules): (Option<&[u8]>, &Rules),
         depth: u32,
     ) -> Result<Looked<H::Told>, Errno> {
@@ -215,9 +213,10 @@ impl<H: Hunt> Walk<H> {
         // What is told of each name has its whole path in it.
         let each = path.as_bytes().len();
         let fetch = &mut means.fetch;
-        let (rest, present) = means
-            .names
-            .read(directory.as_fd(), fetch, wanted, (room, each))?;
+        let is_over = || ground.interrupt.reason().is_some();
+        let names = &mut means.names;
+        let (rest, present) =
+            names.read((directory.as_fd(), fetch), wanted, (room, each), &is_over)?;
         let seen = open::observation(&directory)?;
         let device = seen.stamp.device;
         let sole = ground.session.sole_device(ground.root);

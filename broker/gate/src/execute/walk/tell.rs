@@ -186,6 +186,8 @@ impl<'t, T: Streamed> Tell<'t, T> {
 /// Counts an object that could not be opened.
 pub(super) fn count(statistics: &mut Statistics, errno: Errno) {
     let counter = match errno {
+        // The answer is cut, and says so.
+        Errno::CANCELED => return,
         Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::STALE | Errno::NXIO => {
             &mut statistics.changed
         }

@@ -131,15 +131,7 @@ fn class(random: &mut Random, to: &mut Vec<u8>) {
     }
 }
 
-/// A line of an ignore file.
-pub(super) fn line(random: &mut Random) -> Vec<u8> {
-    let mut line = Vec::new();
-    if random.one_in(4) {
-        line.push(b'!');
-    }
-    if random.one_in(8) {
-        line.push(b'/');
-    }
+fn middle(random: &mut Random, line: &mut Vec<u8>) {
     match random.below(10) {
         // Plain names and paths, whole.
         0..=2 => {
@@ -168,7 +160,7 @@ pub(super) fn line(random: &mut Random) -> Vec<u8> {
         7 | 8 => {
             for _ in 0..=random.below(4) {
                 if random.one_in(2) {
-                    class(random, &mut line);
+                    class(random, line);
                 } else {
                     line.extend_from_slice(random.of(&PARTS));
                 }
@@ -181,6 +173,18 @@ pub(super) fn line(random: &mut Random) -> Vec<u8> {
         }
         _ => unreachable!(),
     }
+}
+
+/// A line of an ignore file.
+pub(super) fn line(random: &mut Random) -> Vec<u8> {
+    let mut line = Vec::new();
+    if random.one_in(4) {
+        line.push(b'!');
+    }
+    if random.one_in(8) {
+        line.push(b'/');
+    }
+    middle(random, &mut line);
     if random.one_in(5) {
         line.push(b'/');
     }
@@ -207,7 +211,9 @@ pub(super) fn text(random: &mut Random) -> Vec<u8> {
     if random.one_in(20) {
         text.extend_from_slice(b"\xef\xbb\xbf");
     }
-    for _ in 0..random.below(9) {
+    // Few lines, so that each has its say; or so many that names are found by their hash.
+    let most = if random.one_in(10) { 80 } else { 9 };
+    for _ in 0..random.below(most) {
         text.extend_from_slice(&line(random));
         text.push(b'\n');
     }
@@ -238,7 +244,7 @@ fn fill(random: &mut Random, tree: &mut Tree, directory: &[u8], depth: usize) {
     }
 }
 
-/// A tree below `top`, which ends with a slash or is empty.
+/// A tree.
 pub(super) fn tree(random: &mut Random) -> Tree {
     let mut tree = Tree::new();
     fill(random, &mut tree, b"", 0);

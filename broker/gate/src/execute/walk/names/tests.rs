@@ -9,7 +9,7 @@ fn read_all(directory: &std::path::Path, room: usize) -> (Vec<Vec<u8>>, usize, u
     while rest != Rest::None {
         let open = std::fs::File::open(directory).unwrap();
         let (next, _) = names
-            .read(open.as_fd(), &mut fetch, &rest, (room, 0))
+            .read((open.as_fd(), &mut fetch), &rest, (room, 0), &|| false)
             .unwrap();
         all.extend(names.rows().iter().map(|row| names.name(row).to_vec()));
         most = most.max(names.cost());
@@ -38,13 +38,31 @@ fn a_directory_is_read_in_pieces_of_what_may_be_held() {
 }
 
 #[test]
+fn reading_ends_where_nobody_wants_it() {
+    let place = tempfile::tempdir().unwrap();
+    for n in 0..5000 {
+        std::fs::write(place.path().join(n.to_string()), "").unwrap();
+    }
+    let open = std::fs::File::open(place.path()).unwrap();
+    let (mut names, all) = (Names::default(), Rest::From(Box::default()));
+    let mut fetch = Fetch::new();
+    let read = names.read((open.as_fd(), &mut fetch), &all, (1 << 20, 0), &|| true);
+    assert_eq!(read.map(drop), Err(Errno::CANCELED));
+}
+
+#[test]
 fn ignore_files_are_seen_whatever_is_asked_for() {
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join(".gitignore"), "").unwrap();
     let open = std::fs::File::open(place.path()).unwrap();
     let mut names = Names::default();
     let after = Rest::After(b"z".as_slice().into());
-    let read = names.read(open.as_fd(), &mut Fetch::new(), &after, (1024, 0));
+    let read = names.read(
+        (open.as_fd(), &mut Fetch::new()),
+        &after,
+        (1024, 0),
+        &|| false,
+    );
     let (_, present) = read.unwrap();
     assert!(names.rows().is_empty());
     let mut expected = Present::default();
