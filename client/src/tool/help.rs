@@ -67,8 +67,11 @@ zero bytes, have none.";
 
 pub(super) const LIST: &str = "\
 Examples:
-  portcullis-tool list                        the root's own entries
+  portcullis-tool list                        the root's own entries, names with a dot too
   portcullis-tool list src --depth 3 --long   type, mode, size, time, name
+  portcullis-tool list -R -t f                all files, at any depth
+  portcullis-tool list -R --skip-ignored --skip-hidden    without what .gitignore names
+  portcullis-tool list -R -t f --sort newest --limit 10 -l    what was changed last
   portcullis-tool list --depth 9 -0 | xargs -0 …    raw names, for programs
   portcullis-tool list --limit 100 --cursor HEX     go on where a listing was cut
 
@@ -80,23 +83,35 @@ Examples:
   portcullis-tool glob '*.rs'                 at any depth: no slash in the pattern
   portcullis-tool glob 'src/**/*.rs'          below src
   portcullis-tool glob '*.{png,svg}' docs     below docs
+  portcullis-tool glob '*' -t f               every file of a project
+  portcullis-tool glob '*.rs' -E target --sort newest --limit 5
+  portcullis-tool glob '.github/**'           a dot that is written matches
+  portcullis-tool glob -uu '*.pyc'            what is ignored as well, and names with a dot
   portcullis-tool glob 'Cargo.*' -0 | xargs -0 portcullis-tool stat
 
-`*` and `?` match no slash, `**` any number of directories; case counts; a leading dot is nothing
-special. Quote the pattern, or the shell expands it.";
+`*` and `?` match no slash, `**` any number of directories; `{a,b}`, `[a-z]`; case counts. What ignore
+files name (.gitignore, .ignore), names with a dot and .git are passed over and counted on standard
+error, unless -u, --hidden or --include-vcs say otherwise. Quote the pattern, or the shell expands it.";
 
 pub(super) const SEARCH: &str = "\
 Examples:
   portcullis-tool search 'fn main()'          those bytes, anywhere below the root
   portcullis-tool search -e 'fn \\w+\\(' src    a regular expression, below src
   portcullis-tool search -i -w error -C 2     any case, whole words, two lines around
+  portcullis-tool search TODO -t rust -g '!tests/**'    by type, without some names
   portcullis-tool search TODO -g '*.rs' --exclude target
+  portcullis-tool search -uu TODO             what is ignored as well, and names with a dot
+  portcullis-tool search -U -e 'struct \\w+ \\{\\n\\s*\\}'    over the ends of lines
   portcullis-tool search TODO -l              only the names of files
   portcullis-tool search TODO -c              how many lines in each file
+  portcullis-tool search TODO -l0 | xargs -0 …    raw names, for programs
 
 The pattern is taken literally unless -e is given; a pattern that begins with `-` comes after `--`.
-Exit code 0 when something was found, 1 when nothing was. Files with zero bytes, large ones, and
-directories of version control are passed over and counted on standard error.";
+Exit code 0 when something was found, 1 when nothing was, 2 wrong usage. Lines are in the order of
+their files' names. Passed over, and counted on standard error: what ignore files name (-u), names
+with a dot and .git (-uu), files with zero bytes (-a), and large ones (--max-filesize). An answer that
+is cut says so, and where to go on. Those who know rg: -e is needed for a regular expression,
+--hidden does not go into .git, and -o, -r, --pcre2 are not there.";
 
 pub(super) const WRITE: &str = "\
 Examples:

@@ -82,6 +82,9 @@ impl<'a> Types<'a> {
             })
             .collect();
         near.sort_unstable();
+        // A type that has this ending is what was meant.
+        let surest = near.first().map(|(far, _)| *far);
+        near.retain(|(far, _)| surest != Some(0) || *far == 0);
         let near: Vec<&str> = near
             .iter()
             .take(SUGGESTED)

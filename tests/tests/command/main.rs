@@ -13,5 +13,6 @@ mod refusals;
 mod summary;
 mod tool;
 mod tool_edits;
+mod walks;
 mod why;
 mod worker;

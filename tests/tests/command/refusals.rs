@@ -102,7 +102,7 @@ fn a_denied_file_is_seen_and_its_rule_is_named() {
     assert!(line.contains("(rule --deny src/*.rs: "), "{line}");
     let said = place.script(&["--quiet"], "portcullis-tool list");
     assert!(said.lines().contains(&".env"), "{said:?}");
-    let said = place.script(&[], "portcullis-tool search KEY");
+    let said = place.script(&[], "portcullis-tool search --hidden KEY");
     assert_eq!((said.code, said.out.as_str()), (1, ""), "{said:?}");
     assert!(said.err.contains("1 denied by a rule"), "{said:?}");
 }
@@ -124,7 +124,7 @@ fn a_hidden_file_is_told_like_one_that_is_not_there() {
     }
     let said = place.script(
         &options,
-        "portcullis-tool list; portcullis-tool search hidden-value; portcullis-tool whoami",
+        "portcullis-tool list; portcullis-tool search --hidden hidden-value; portcullis-tool whoami",
     );
     assert!(!said.out.contains("hidden.txt"), "{said:?}");
     assert!(!said.out.contains("hidden-value"), "{said:?}");

@@ -216,7 +216,7 @@ fn a_search_that_is_cut_says_so() {
     place.write("repo/many", "match\n".repeat(100));
     let said = ask(&place, "portcullis-tool search match --limit 10");
     assert_eq!(said.lines().len(), 10);
-    assert!(said.err.contains("the answer is cut (limit)"), "{said:?}");
+    assert!(said.err.contains("incomplete: limit reached"), "{said:?}");
     let said = ask(&place, "portcullis-tool search match many --max-count 10");
     assert_eq!(said.lines().len(), 10);
     assert!(
