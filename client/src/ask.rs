@@ -7,11 +7,12 @@ use crate::error::Error;
 use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::limits::{
     LIST_ENTRIES_MAX, SEARCH_FILE_BYTES_DEFAULT, SEARCH_MATCHES_MAX, STREAM_TIME_MS_MAX,
+    WALK_DEPTH_MAX,
 };
 use portcullis_protocol::path::Label;
 use portcullis_protocol::session::{
-    Boundaries, Case, Detail, Glob, Links, List, Range, Read, Search, SearchMode, Selector, Stat,
-    Survey, Syntax, VersionControl, Why,
+    Binary, Boundaries, Case, Detail, Glob, Kinds, Links, List, MultiLine, Order, Passing, Range,
+    Read, Search, SearchMode, Selector, Sense, Stat, Survey, Syntax, TextEncoding, Why,
 };
 use portcullis_protocol::verb::Verb;
 
@@ -69,24 +70,32 @@ pub fn list(selector: Selector) -> List {
         selector,
         depth: 1,
         detail: Detail::Names,
+        passing: Passing::nothing(),
+        kinds: Kinds::default(),
+        order: Order::Name,
         limit: LIST_ENTRIES_MAX,
         cursor: None,
     }
 }
 
-/// Finds names below a directory.
+/// Finds names below a directory, without what a person does not mean: [`Passing::usual`].
 pub fn glob(selector: Selector, pattern: impl AsRef<[u8]>) -> Result<Glob, Error> {
     Ok(Glob {
         selector,
         pattern: Bytes::new(pattern.as_ref())
             .map_err(|e| Error::invalid(format_args!("pattern: {e}")))?,
+        depth: WALK_DEPTH_MAX,
         detail: Detail::Names,
+        passing: Passing::usual(),
+        kinds: Kinds::default(),
+        order: Order::Name,
         limit: LIST_ENTRIES_MAX,
         cursor: None,
     })
 }
 
-/// Finds lines that hold these bytes, case counting, without the directories of version control.
+/// Finds lines that hold these bytes, case counting, without what a person does not mean:
+/// [`Passing::usual`].
 pub fn search(selector: Selector, pattern: impl AsRef<[u8]>) -> Result<Search, Error> {
     Ok(Search {
         selector,
@@ -95,17 +104,24 @@ pub fn search(selector: Selector, pattern: impl AsRef<[u8]>) -> Result<Search, E
         syntax: Syntax::Literal,
         case: Case::Sensitive,
         boundaries: Boundaries::Anywhere,
+        multi_line: MultiLine::Off,
+        sense: Sense::Matching,
+        binary: Binary::Stop,
+        encoding: TextEncoding::Auto,
         mode: SearchMode::Content {
             before: 0,
             after: 0,
         },
+        depth: WALK_DEPTH_MAX,
+        passing: Passing::usual(),
         include: Few::default(),
-        exclude: Few::default(),
-        version_control: VersionControl::Skip,
+        types: Few::default(),
+        types_not: Few::default(),
         limit: SEARCH_MATCHES_MAX,
         limit_per_file: SEARCH_MATCHES_MAX,
         file_bytes_max: SEARCH_FILE_BYTES_DEFAULT,
         time_ms: STREAM_TIME_MS_MAX,
+        cursor: None,
     })
 }
 

@@ -20,7 +20,9 @@ pub use change::{changed, excerpt, labelled, made, planned, touched};
 pub use control::{cage, minted, over, refusal_note, sealed, status, tally};
 pub use records::{approval, difference, receipt, refused, run, session, verified};
 pub use review::{approver, decided, proposal, summary, task_sealed};
-pub use walk::{done, entry, found, found_kind, statistics};
+pub use walk::{done, entry, found, found_kind, progress, statistics};
+#[cfg(feature = "tool")]
+pub(crate) use walk::{put_entry, put_found};
 
 use crate::error::Error;
 use crate::read::FileContent;

@@ -7,7 +7,7 @@ use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::control::{
     Deciding, DenialOrder, DenialOrderTarget, GrantOrder, Mint, RootOrder,
 };
-use portcullis_protocol::limits::{DESCRIPTORS_MAX, REASON_BYTES_MAX};
+use portcullis_protocol::limits::{DESCRIPTORS_MAX, IGNORE_BYTES_MAX, REASON_BYTES_MAX};
 use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::session::SessionId;
 use portcullis_protocol::verb::{ModeSet, VerbSet};
@@ -33,6 +33,7 @@ pub struct MintOrder {
     exceptions: Vec<Text<REASON_BYTES_MAX>>,
     expires_ms: Option<u64>,
     within: Option<SessionId>,
+    ignore: Bytes<IGNORE_BYTES_MAX>,
     descriptors: Vec<OwnedFd>,
     /// The first argument that was none.
     wrong: Option<String>,
@@ -140,6 +141,7 @@ impl MintOrder {
             exceptions: Vec::new(),
             expires_ms: None,
             within: None,
+            ignore: Bytes::default(),
             descriptors: Vec::new(),
             wrong: None,
         }
@@ -272,6 +274,20 @@ impl MintOrder {
         self
     }
 
+    /// Rules of ignore files that hold in every root, weaker than those in it: the text of the user's
+    /// own ignore file, which no session reads for itself. They narrow what `list`, `glob` and `search`
+    /// show, never what may be done.
+    #[must_use]
+    pub fn ignore(mut self, rules: impl Into<Vec<u8>>) -> Self {
+        match Bytes::new(rules) {
+            Ok(rules) => self.ignore = rules,
+            Err(error) => {
+                self.wrong::<()>("rules of ignore files", &error);
+            }
+        }
+        self
+    }
+
     fn denial(
         mut self,
         (name, reason): (&str, &str),
@@ -346,6 +362,7 @@ impl MintOrder {
                 exceptions: Few::new(self.exceptions.clone()).map_err(|e| say("exceptions")(&e))?,
                 expires_ms: self.expires_ms,
                 within: self.within,
+                ignore: self.ignore.clone(),
             },
             &self.descriptors,
         ))

@@ -190,6 +190,7 @@ impl Order {
             | Reply::Composed(_)
             | Reply::Delegated(_)
             | Reply::Noted(_)
+            | Reply::Progress(_)
             | Reply::Conflicted(_) => Err(Violation::WrongKind),
         }
     }

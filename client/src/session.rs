@@ -4,6 +4,7 @@ use crate::attach::{self, AttachError};
 use crate::error::{Error, ErrorCode, Violation};
 use crate::link::not_an_endpoint;
 use crate::lock::ProcessLock;
+use crate::pages::{Paged, Pages};
 use crate::stream::Stream;
 use crate::sys;
 use crate::wire::{Greeting, Holding, OFFERED, Wire, match_reply};
@@ -154,6 +155,11 @@ impl Session {
     /// The lines below a directory that match a pattern.
     pub fn search(&mut self, search: &Search) -> Result<Stream<'_, Found>, Error> {
         Stream::open(self, &Request::Search(search.clone()))
+    }
+
+    /// The same of a listing, glob or search that goes on where its limit cuts it, until it is whole.
+    pub fn pages<R: Paged>(&mut self, request: &R) -> Result<Pages<'_, R>, Error> {
+        Pages::open(self, request.clone())
     }
 
     /// Gives its turn on this socket to other processes for good. The socket stays open here, so

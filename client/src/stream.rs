@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorCode, Violation};
 use crate::session::Session;
 use portcullis_protocol::frame::RequestId;
-use portcullis_protocol::session::{Done, Entry, Found, Reply, Request};
+use portcullis_protocol::session::{Done, Entry, Found, Progress, Reply, Request};
 use portcullis_protocol::view::Binding;
 use std::vec::IntoIter;
 
@@ -42,18 +42,80 @@ mod sealed {
     }
 }
 
+/// A part of an answer, as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part<T> {
+    /// Items in order: those of one frame that were not taken yet.
+    Items(Vec<T>),
+    /// How far the walk is; it comes now and then while nothing else does.
+    Progress(Progress),
+}
+
 /// The parts of one answer, as they come. It borrows the session: no other request runs
 /// meanwhile.
 ///
-/// When it has given `None`, [`Self::finish`] says how it ended and what was passed over. Dropped or
-/// finished before, it tells the gate to stop and drains what is on its way, so that the session
-/// can be used again.
+/// As an iterator it gives item by item, and passes over what is said of progress;
+/// [`Self::next_part`] gives that too, and many items at once. When it has given `None`,
+/// [`Self::finish`] says how it ended and what was passed over. Dropped or finished before, it tells
+/// the gate to stop and drains what is on its way, so that the session can be used again.
 #[derive(Debug)]
 pub struct Stream<'s, T: StreamItem> {
     session: &'s mut Session,
+    course: Course<T>,
+}
+
+impl<'s, T: StreamItem> Stream<'s, T> {
+    /// Asks, and waits for the first frame: a request that is refused never becomes a stream.
+    pub(crate) fn open(session: &'s mut Session, request: &Request) -> Result<Self, Error> {
+        let course = Course::open(session, request)?;
+        Ok(Self { session, course })
+    }
+
+    /// What the request was bound to; none while nothing was found yet, and when the gate ended it
+    /// before it said so.
+    pub fn start(&self) -> Option<&Binding> {
+        self.course.start()
+    }
+
+    /// What comes next. An error ends the stream, and is the last thing it gives.
+    pub fn next_part(&mut self) -> Option<Result<Part<T>, Error>> {
+        self.course.next_part(self.session)
+    }
+
+    /// How it ended. When the stream has not given `None` yet, the rest is cancelled and dropped.
+    pub fn finish(mut self) -> Result<Done, Error> {
+        self.course.stop(self.session)?;
+        self.course.ended()
+    }
+}
+
+impl<T: StreamItem> Iterator for Stream<'_, T> {
+    type Item = Result<T, Error>;
+
+    /// The next item. An error ends the stream, and is the last thing it gives.
+    fn next(&mut self) -> Option<Self::Item> {
+        self.course.next_item(self.session)
+    }
+}
+
+impl<T: StreamItem> Drop for Stream<'_, T> {
+    fn drop(&mut self) {
+        // An error here has ended the connection; the next call on the session gives it.
+        self.course.stop(self.session).ok();
+    }
+}
+
+/// One answer under way, without the session that it comes through.
+#[derive(Debug)]
+pub(crate) struct Course<T> {
     id: RequestId,
     start: Option<Binding>,
+    /// Where the next frame of items stands.
+    place: Place,
+    /// Items of the last frame that were not given yet.
     items: IntoIter<T>,
+    /// What was said of progress and not given yet.
+    progress: Option<Progress>,
     state: State,
 }
 
@@ -67,29 +129,33 @@ enum State {
     Failed(Error),
 }
 
-impl<'s, T: StreamItem> Stream<'s, T> {
-    /// Asks, and waits for the first frame: a request that is refused never becomes a stream.
-    pub(crate) fn open(session: &'s mut Session, request: &Request) -> Result<Self, Error> {
-        let id = session.ask(request, &[])?;
-        let mut stream = Self {
-            session,
-            id,
+/// Where in a stream a frame of items stands.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    First,
+    Later,
+}
+
+impl<T: StreamItem> Course<T> {
+    /// Asks, and waits for the first frame.
+    pub(crate) fn open(session: &mut Session, request: &Request) -> Result<Self, Error> {
+        let mut course = Self {
+            id: session.ask(request, &[])?,
             start: None,
+            place: Place::First,
             items: Vec::new().into_iter(),
+            progress: None,
             state: State::Running,
         };
-        let first = stream.receive(Place::First);
-        first.map(|()| stream)
+        course.receive(session).map(|()| course)
     }
 
-    /// What the request was bound to; none when the gate ended it before it said so.
-    pub fn start(&self) -> Option<&Binding> {
+    pub(crate) fn start(&self) -> Option<&Binding> {
         self.start.as_ref()
     }
 
-    /// How it ended. When the stream has not given `None` yet, the rest is cancelled and dropped.
-    pub fn finish(mut self) -> Result<Done, Error> {
-        self.stop()?;
+    /// How it ended, once it has.
+    pub(crate) fn ended(&self) -> Result<Done, Error> {
         match &self.state {
             State::Done(done) => Ok(done.clone()),
             State::Failed(error) => Err(error.clone()),
@@ -97,25 +163,67 @@ impl<'s, T: StreamItem> Stream<'s, T> {
         }
     }
 
+    /// Ends it in this error.
+    pub(crate) fn fail(&mut self, error: &Error) {
+        self.state = State::Failed(error.clone());
+    }
+
+    pub(crate) fn next_part(&mut self, session: &mut Session) -> Option<Result<Part<T>, Error>> {
+        loop {
+            if self.items.len() > 0 {
+                let items = std::mem::take(&mut self.items);
+                return Some(Ok(Part::Items(items.collect())));
+            }
+            if let Some(progress) = self.progress.take() {
+                return Some(Ok(Part::Progress(progress)));
+            }
+            if let Err(error) = self.more(session)? {
+                return Some(Err(error));
+            }
+        }
+    }
+
+    pub(crate) fn next_item(&mut self, session: &mut Session) -> Option<Result<T, Error>> {
+        loop {
+            if let Some(item) = self.items.next() {
+                return Some(Ok(item));
+            }
+            if let Err(error) = self.more(session)? {
+                return Some(Err(error));
+            }
+        }
+    }
+
+    /// Takes one frame; nothing when the answer has ended.
+    fn more(&mut self, session: &mut Session) -> Option<Result<(), Error>> {
+        match self.state {
+            State::Running => Some(self.receive(session)),
+            State::Done(_) | State::Failed(_) => None,
+        }
+    }
+
     /// Tells the gate to stop, if it has not, and takes what is on its way.
-    fn stop(&mut self) -> Result<(), Error> {
+    pub(crate) fn stop(&mut self, session: &mut Session) -> Result<(), Error> {
         if !matches!(self.state, State::Running) {
             return Ok(());
         }
-        self.session.wire.cancel(self.id)?;
+        session.wire.cancel(self.id)?;
         while matches!(self.state, State::Running) {
-            self.receive(Place::Later)?;
+            self.receive(session)?;
         }
         Ok(())
     }
 
     /// Takes one frame.
-    fn receive(&mut self, place: Place) -> Result<(), Error> {
-        let session = &mut *self.session;
+    fn receive(&mut self, session: &mut Session) -> Result<(), Error> {
         let received = session.wire.answer(&mut session.buffer, self.id);
         let taken = match received {
             Ok((Reply::Done(done), _)) => {
                 self.state = State::Done(done);
+                return Ok(());
+            }
+            Ok((Reply::Progress(progress), _)) => {
+                self.progress = Some(progress);
                 return Ok(());
             }
             Ok((reply, _)) => T::from_reply(reply),
@@ -124,9 +232,9 @@ impl<'s, T: StreamItem> Stream<'s, T> {
                 return Err(error);
             }
         };
-        match (taken, place) {
+        match (taken, self.place) {
             (Some((start, items)), Place::First) => {
-                self.start = start;
+                (self.start, self.place) = (start, Place::Later);
                 self.items = items.into_iter();
                 Ok(())
             }
@@ -135,44 +243,10 @@ impl<'s, T: StreamItem> Stream<'s, T> {
                 Ok(())
             }
             (Some((Some(_), _)), Place::Later) | (None, _) => {
-                let error = self.session.wire.violated(Violation::WrongKind);
+                let error = session.wire.violated(Violation::WrongKind);
                 self.state = State::Failed(error.clone());
                 Err(error)
             }
         }
-    }
-}
-
-/// Where in a stream a frame stands.
-#[derive(Clone, Copy)]
-enum Place {
-    First,
-    Later,
-}
-
-impl<T: StreamItem> Iterator for Stream<'_, T> {
-    type Item = Result<T, Error>;
-
-    /// The next item. An error ends the stream, and is the last thing it gives.
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(item) = self.items.next() {
-                return Some(Ok(item));
-            }
-            match self.state {
-                State::Running => {}
-                State::Done(_) | State::Failed(_) => return None,
-            }
-            if let Err(error) = self.receive(Place::Later) {
-                return Some(Err(error));
-            }
-        }
-    }
-}
-
-impl<T: StreamItem> Drop for Stream<'_, T> {
-    fn drop(&mut self) {
-        // An error here has ended the connection; the next call on the session gives it.
-        self.stop().ok();
     }
 }

@@ -272,7 +272,8 @@ fn told(reply: Reply, content: &[u8]) -> Result<Reply, Error> {
         | Reply::Uploaded(_)
         | Reply::Composed(_)
         | Reply::Delegated(_)
-        | Reply::Noted(_)) => Ok(reply),
+        | Reply::Noted(_)
+        | Reply::Progress(_)) => Ok(reply),
     }
 }
 

@@ -10,6 +10,8 @@ mod arbitrary;
 mod bounds;
 #[path = "codec/edits.rs"]
 mod edits;
+#[path = "codec/finding.rs"]
+mod finding;
 #[path = "codec/memory.rs"]
 mod memory;
 #[path = "codec/records.rs"]
@@ -328,7 +330,8 @@ fn a_path_on_the_wire_is_plain() {
                 | Reply::Composed(_)
                 | Reply::Conflicted(_)
                 | Reply::Delegated(_)
-                | Reply::Noted(_) => None,
+                | Reply::Noted(_)
+                | Reply::Progress(_) => None,
             })
             .expect("a golden read part has a head");
         let path: Bytes<255> = Bytes::new(path).unwrap();

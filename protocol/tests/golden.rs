@@ -15,6 +15,8 @@ mod document;
 mod effects;
 #[path = "golden/fields.rs"]
 mod fields;
+#[path = "golden/finding.rs"]
+mod finding;
 #[path = "golden/granted.rs"]
 mod granted;
 #[path = "golden/replies.rs"]

@@ -14,8 +14,9 @@ use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Completeness, Done, Entries, Entry, Found, FoundLine, Incarnation, Matches, More, Ping,
-    ReadEnd, ReadPart, ReadTail, Reply, Request, Rest, SessionId, Statistics, Steadiness, Welcome,
+    Completeness, Done, Entries, Entry, Found, FoundLine, Incarnation, LineRole, Matches, More,
+    Ping, ReadEnd, ReadPart, ReadTail, Reply, Request, Rest, SessionId, Statistics, Steadiness,
+    Welcome,
 };
 use portcullis_transport::{Buffer, Endpoint, SessionSide};
 use rustix::fs::{CWD, Mode, OFlags};
@@ -358,6 +359,7 @@ impl Server {
                 let path = RelPath::parse(&path).unwrap();
                 found.push(Found::File { path });
                 found.push(Found::Line(FoundLine {
+                    role: LineRole::Match,
                     number: 1,
                     offset: 0,
                     column: 1,

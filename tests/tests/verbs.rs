@@ -2,10 +2,11 @@
 
 use portcullis_client::{Session, ask};
 use portcullis_protocol::bounded::{Bytes, Few};
+use portcullis_protocol::limits::{LIST_ENTRIES_MAX, SORTED_ENTRIES_MAX};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{
     Boundaries, Case, Completeness, CutReason, Detail, Encoding, FinalNewline, Found, Links, List,
-    Range, ReadEnd, Rest, Search, SearchMode, Steadiness, Survey, Syntax, VersionControl,
+    Order, Passing, Range, ReadEnd, Rest, Search, SearchMode, Steadiness, Survey, Syntax,
 };
 use portcullis_protocol::view::{Kind, Role};
 use portcullis_tests::{World, code, own, read};
@@ -378,7 +379,12 @@ fn limits_outside_the_protocol_are_refused_by_name() {
         List { depth: 0, ..list() },
         List { limit: 0, ..list() },
         List {
-            limit: 10_001,
+            limit: LIST_ENTRIES_MAX + 1,
+            ..list()
+        },
+        List {
+            limit: SORTED_ENTRIES_MAX + 1,
+            order: Order::Newest,
             ..list()
         },
     ] {
@@ -546,12 +552,15 @@ fn search_has_literals_regexes_case_words_context_counts_and_globs() {
     };
     assert_eq!(hits(session, &only), [hit("b/c.md", 2, 1, "needle.")]);
     let without = Search {
-        exclude: globs("b/"),
+        passing: Passing {
+            exclude: globs("b/"),
+            ..Passing::usual()
+        },
         ..plain("needle")
     };
     assert_eq!(hits(session, &without).len(), 2);
     let deep = Search {
-        version_control: VersionControl::Include,
+        passing: Passing::nothing(),
         ..plain("needle")
     };
     assert_eq!(hits(session, &deep).len(), 4);
@@ -581,7 +590,10 @@ fn what_a_search_passes_over_is_counted_by_reason() {
     });
     let search = Search {
         file_bytes_max: 100,
-        exclude: Few::new(vec![Bytes::new("skip").unwrap()]).unwrap(),
+        passing: Passing {
+            exclude: Few::new(vec![Bytes::new("skip").unwrap()]).unwrap(),
+            ..Passing::usual()
+        },
         ..ask::search(ask::selector(".").unwrap(), "needle").unwrap()
     };
     let mut stream = opened.session.search(&search).unwrap();
@@ -676,7 +688,7 @@ fn a_pattern_the_engine_cannot_do_names_the_construct() {
             .as_str()
             .to_owned()
     };
-    assert!(refused("foo(?!bar)").contains("look-around"));
+    assert!(refused("foo(?!bar)").contains("look-ahead"));
     assert!(refused("(").contains("unclosed group"));
     assert!(refused("(a)\\1").contains("backreference"));
     assert!(refused(&"(".repeat(200)).contains("engine"));

@@ -41,6 +41,7 @@ Examples:
   portcullis run --read . -- ./agent           (nothing can be changed)
   portcullis run --workspace . --ask 'deploy/**' -- ./agent
   portcullis run --policy agent.toml -- ./agent
+  portcullis run --workspace . --global-ignore -- ./agent    (what your git ignores everywhere)
 
 What a --workspace holds may be read and changed, what a --read holds only be read. Every change is
 recorded before it is made; `portcullis log` and `portcullis diff` show them.
@@ -148,6 +149,18 @@ pub(crate) struct Reach {
     pub(crate) except: Vec<String>,
 }
 
+/// The user's own ignore files.
+#[derive(Debug, Args)]
+pub(crate) struct IgnoreArguments {
+    /// Pass the rules of an ignore file, such as your own of git, to the session: `search` and `glob`
+    /// of the worker pass over what it names, in every root; a .gitignore in a root is stronger
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ignore_file: Vec<PathBuf>,
+    /// The same of the file that git reads for you: core.excludesFile, or ~/.config/git/ignore
+    #[arg(long)]
+    pub(crate) global_ignore: bool,
+}
+
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -207,6 +220,8 @@ impl Seat {
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) reach: Reach,
+    #[command(flatten)]
+    pub(crate) ignore: IgnoreArguments,
     #[command(flatten)]
     pub(crate) seat: Seat,
     /// Pass a variable of this environment on to the worker

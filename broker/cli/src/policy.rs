@@ -54,6 +54,7 @@ pub(crate) struct Policy {
     pub(crate) budgets: Budgets,
     pub(crate) expires: Option<Duration>,
     pub(crate) deciding: Deciding,
+    pub(crate) ignore_files: Vec<PathBuf>,
     tests: Vec<Test>,
 }
 
@@ -177,6 +178,7 @@ impl Reader<'_> {
                 None | Some(file::DecidingWord::Anyone) => Deciding::Anyone,
                 Some(file::DecidingWord::Decider) => Deciding::Decider,
             },
+            ignore_files: file.ignore_files.iter().map(|it| self.place(it)).collect(),
             tests: tests.collect::<Result<_, _>>()?,
             roots,
         })

@@ -1,23 +1,25 @@
 //! What a session reaches, from the command line: roots sealed in a warden, and orders to mint on
 //! them.
 
+mod ignore;
 mod labels;
+mod rules;
 
 use crate::args::{Reach, SeatChoice};
 use crate::broker::{Broker, BrokerError};
 use crate::policy::{Policy, PolicyError, PolicyTarget};
 use crate::time::Time;
+pub(crate) use ignore::{IgnoreError, IgnoreRules};
 use labels::{free_label, name_of};
 use portcullis_client::{AttachOrStartError, Error, MintOrder, Only, Pattern, Session};
 use portcullis_protocol::authority::{Budgets, Effect, RootId, Scope};
 use portcullis_protocol::control::{Deciding, Merged, Minted, Sealed};
-use portcullis_protocol::limits::REASON_BYTES_MAX;
 use portcullis_protocol::path::{Label, RelPath, escape};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::verb::VerbSet;
+pub(crate) use rules::pattern_bytes;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -45,6 +47,9 @@ pub(crate) enum ReachError {
         #[source]
         source: std::io::Error,
     },
+    /// An ignore file cannot be used.
+    #[error("nothing was changed: {0}")]
+    Ignore(#[from] IgnoreError),
     /// There is no broker.
     #[error("nothing was changed: {0}")]
     Broker(BrokerError),
@@ -110,6 +115,7 @@ pub(crate) struct Ground {
     budgets: Budgets,
     lasts: Option<Duration>,
     deciding: Deciding,
+    ignore: IgnoreRules,
 }
 
 /// A grant or an ask on one of the roots.
@@ -153,9 +159,9 @@ pub(crate) fn require_roots(reach: &Reach) -> Result<(), ReachError> {
 impl Ground {
     /// Seals every directory.
     pub(crate) fn seal(broker: &mut Broker, reach: &Reach) -> Result<Self, ReachError> {
-        let mut rules = rules("--deny", Effect::Deny, &reach.deny)?;
-        rules.extend(self::rules("--hide", Effect::Hide, &reach.hide)?);
-        rules.extend(self::rules("--ask", Effect::Ask, &reach.ask)?);
+        let mut rules = rules::rules("--deny", Effect::Deny, &reach.deny)?;
+        rules.extend(rules::rules("--hide", Effect::Hide, &reach.hide)?);
+        rules.extend(rules::rules("--ask", Effect::Ask, &reach.ask)?);
         let mut ground = match &reach.policy {
             Some(path) => Self::of_policy(broker, Policy::read(path)?)?,
             None => Self::of_options(broker, reach)?,
@@ -199,6 +205,7 @@ impl Ground {
             budgets: Budgets::UNLIMITED,
             lasts: None,
             deciding: Deciding::Anyone,
+            ignore: IgnoreRules::default(),
             roots,
         })
     }
@@ -220,6 +227,11 @@ impl Ground {
                 sealed,
             });
         }
+        let mut ignore = IgnoreRules::default();
+        policy
+            .ignore_files
+            .iter()
+            .try_for_each(|file| ignore.add(file))?;
         let granted = |all: Vec<crate::policy::PolicyGrant>| {
             let granted = all.into_iter().map(|grant| Granted {
                 root: grant.root,
@@ -244,8 +256,15 @@ impl Ground {
             budgets: policy.budgets,
             lasts: policy.expires,
             deciding: policy.deciding,
+            ignore,
             roots,
         })
+    }
+
+    /// Puts further rules of ignore files behind those it has.
+    pub(crate) fn ignoring(mut self, rules: &IgnoreRules) -> Result<Self, ReachError> {
+        self.ignore = self.ignore.then(rules)?;
+        Ok(self)
     }
 
     /// One session on all of it.
@@ -320,7 +339,7 @@ impl Ground {
                 }
             }
             PolicyTarget::Object(path) => {
-                let object = object(rule, path)?;
+                let object = rules::object(rule, path)?;
                 match effect {
                     Effect::Deny => order.deny_object(name, reason, verbs, object),
                     Effect::Hide => order.hide_object(name, reason, object),
@@ -356,7 +375,10 @@ impl Ground {
                 order = order.ask_only(id, asked.prefix.clone(), asked.only.clone());
             }
         }
-        order = order.budgets(self.budgets).deciding(self.deciding);
+        order = order
+            .budgets(self.budgets)
+            .deciding(self.deciding)
+            .ignore(self.ignore.as_slice());
         if let Some(lasts) = self.lasts {
             let lasts = u64::try_from(lasts.as_millis()).unwrap_or(u64::MAX);
             order = order.expires_ms(Time::now().0.saturating_add(lasts));
@@ -411,63 +433,6 @@ fn is_bad_pattern(error: &Error) -> bool {
     error
         .refusal()
         .is_some_and(|refusal| refusal.code == Code::BadPattern)
-}
-
-/// A pattern that can mean something: one that cannot would match nothing, and what it was meant
-/// for would stay open.
-pub(crate) fn pattern_bytes(pattern: &[u8]) -> Result<Vec<u8>, &'static str> {
-    let odd = |name: &[u8]| matches!(name, b"" | b"." | b"..");
-    if pattern.split(|byte| *byte == b'/').any(odd) {
-        return Err(
-            "a pattern is names joined by single slashes, without `.` or `..`; with a slash it \
-             begins at the first root; a directory covers what is below it",
-        );
-    }
-    Ok(pattern.to_vec())
-}
-
-fn object(rule: &Rule, path: &Path) -> Result<OwnedFd, ReachError> {
-    use rustix::fs::{Mode, OFlags};
-    rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| {
-        ReachError::Object {
-            rule: rule.name.clone(),
-            object: escape(path.as_os_str().as_bytes()),
-            source: errno.into(),
-        }
-    })
-}
-
-fn rules(
-    option: &'static str,
-    effect: Effect,
-    patterns: &[std::ffi::OsString],
-) -> Result<Vec<Rule>, ReachError> {
-    let rule = |given: &std::ffi::OsString| {
-        let shown = escape(given.as_bytes());
-        let name = format!("{option} {shown}");
-        let refuse = |why: String| ReachError::Pattern {
-            option,
-            pattern: shown.clone(),
-            why,
-        };
-        let pattern = pattern_bytes(given.as_bytes()).map_err(|why| refuse(why.to_owned()))?;
-        if name.len() > REASON_BYTES_MAX {
-            return Err(refuse(format!("longer than {REASON_BYTES_MAX} bytes")));
-        }
-        Ok(Rule {
-            option,
-            name,
-            reason: REASON.to_owned(),
-            effect,
-            // People who want to be asked want to be asked about changes.
-            verbs: match effect {
-                Effect::Ask => VerbSet::WRITING,
-                Effect::Deny | Effect::Hide => VerbSet::ALL,
-            },
-            target: PolicyTarget::Pattern { root: 0, pattern },
-        })
-    };
-    patterns.iter().map(rule).collect()
 }
 
 #[cfg(test)]

@@ -73,6 +73,32 @@ fn a_missing_gate_is_named_and_nothing_runs() {
     assert_eq!(document["can_confine"], false);
 }
 
+#[test]
+fn an_ignore_file_that_is_missing_or_too_large_is_named_and_nothing_runs() {
+    let run = |file: &str| {
+        let output = portcullis(&[
+            "run",
+            "--workspace",
+            ".",
+            "--ignore-file",
+            file,
+            "--",
+            "true",
+        ]);
+        assert_eq!(output.status.code(), Some(125), "{file}");
+        said(&output.stderr)
+    };
+    let text = run("/nonexistent/ignore");
+    assert!(
+        text.contains("nothing was changed: ignore file /nonexistent/ignore: No such file"),
+        "{text}"
+    );
+    let large = tempfile::NamedTempFile::new().unwrap();
+    large.as_file().set_len(16 * 1024 + 1).unwrap();
+    let text = run(large.path().to_str().unwrap());
+    assert!(text.contains("16385 bytes, at most 16384"), "{text}");
+}
+
 /// What belongs to a broker of its own cannot be asked of the user's.
 #[test]
 fn options_of_an_embedded_broker_want_one() {

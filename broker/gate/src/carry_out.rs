@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// gate.
 pub(crate) fn carry_out(
     _caged: &Caged,
-    session: &Session,
+    session: &Arc<Session>,
     (endpoint, counters): (Endpoint<SessionSide>, &Arc<Counters>),
     (asked, content): (&Asked, &[u8]),
 ) -> SessionEnd {
@@ -51,7 +51,7 @@ pub(crate) fn carry_out(
 
 /// Binds what is to be shown, spends its approval, and shows it.
 fn show(
-    session: &Session,
+    session: &Arc<Session>,
     counters: &Counters,
     (asked, request): (&Asked, &Request),
     outlet: &mut Outlet,

@@ -19,10 +19,6 @@ mod counters;
 mod delegating;
 mod errors;
 mod execute;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the walk that reads ignore files comes with it")
-)]
 mod ignored;
 mod lacking;
 mod ledger;
@@ -34,6 +30,7 @@ mod outlet;
 mod pace;
 mod pipeline;
 mod plan;
+mod pool;
 mod propose;
 mod refused;
 mod resolve;

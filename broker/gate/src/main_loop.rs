@@ -142,7 +142,7 @@ fn live(
             let (asked, content) = ledger.asked(buffer).map_err(|_| ())?;
             let counters = Arc::new(Counters::new(Arc::clone(ledger)));
             let worker = (endpoint, &counters);
-            let end = carry_out(caged, &session, worker, (&asked, content));
+            let end = carry_out(caged, &Arc::new(session), worker, (&asked, content));
             counters.finish(end).map_err(|_| ())
         }
     }

@@ -5,10 +5,14 @@ use crate::ledger::{Ledger, fitting};
 use crate::refused::Refused;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Changed, Conflicted, Delegated, More, Planned, Reply};
+use portcullis_protocol::session::{
+    Changed, Conflicted, Delegated, More, Packed, Planned, Reply, Streamed,
+};
+use portcullis_protocol::view::Binding;
 use portcullis_transport::{Buffer, Endpoint, SessionSide, TransportError};
 use rustix::io::Errno;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -161,6 +165,19 @@ impl Outlet {
         self.sent(sent, content.len())
     }
 
+    /// Sends items of a streaming answer that are encoded already.
+    pub(crate) fn send_packed<T: Streamed>(
+        &mut self,
+        start: Option<&Binding>,
+        packed: &Packed<T>,
+        items: Range<usize>,
+    ) -> Result<(), Gone> {
+        let sent = self
+            .endpoint
+            .send_packed(&mut self.scratch, self.id, start, (packed, items));
+        self.sent(sent, 0)
+    }
+
     /// The same with the first `len` bytes of `room` as content, without a copy of them.
     pub(crate) fn send_room(
         &mut self,
@@ -311,7 +328,7 @@ impl Outlet {
 const fn is_last(reply: &Reply) -> bool {
     match reply {
         Reply::ReadPart(part) => matches!(part.more, More::Last),
-        Reply::Entries(_) | Reply::Matches(_) | Reply::Closing(_) => false,
+        Reply::Entries(_) | Reply::Matches(_) | Reply::Progress(_) | Reply::Closing(_) => false,
         Reply::Welcome(_)
         | Reply::Refused(_)
         | Reply::Whoami(_)

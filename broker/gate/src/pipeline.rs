@@ -36,11 +36,12 @@ use portcullis_protocol::session::{
 };
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::Digest;
+use std::sync::Arc;
 
 /// Answers one decoded request. Hello, ping and cancel belong to the conversation and are
 /// answered by [`crate::serve`].
 pub(crate) fn answer(
-    session: &Session,
+    session: &Arc<Session>,
     request: &Request,
     outlet: &mut Outlet,
 ) -> Result<(), Gone> {

@@ -2,9 +2,11 @@
 //! remembers.
 
 use crate::cage::Subtree;
+use crate::ignored::Ignores;
 use crate::memory::{Keeping, Memory};
 use crate::meter::Meter;
 use crate::policy::{Asking, Judgement, Policy};
+use crate::pool::Pool;
 use crate::standing::Standing;
 use crate::sys::open::{self, Purpose};
 use portcullis_protocol::authority::{Authority, Budgets, FileSystem, Grant, Level, Operation};
@@ -36,6 +38,10 @@ pub(crate) struct Session {
     /// What it was shown, and what it wrote.
     pub(crate) memory: Memory,
     pub(crate) meter: Meter,
+    /// Rules of ignore files, as far as walks have met them.
+    pub(crate) ignores: Ignores,
+    /// Threads that help its walks.
+    pub(crate) pool: Pool,
 }
 
 /// What the cage leaves open for a grant. To change a file is to change the directory it is in, so that
@@ -110,6 +116,8 @@ impl Session {
             Keeping::Nothing
         };
         Ok(Self {
+            ignores: Ignores::new(setup.ignore.as_slice()),
+            pool: Pool::new(),
             memory: Memory::new(standing.keeping(keeping)),
             meter: Meter::new(match standing.asking() {
                 Asking::Refuse => authority.parts().budgets,

@@ -181,6 +181,7 @@ fn session(parts: Parts, duty: Duty, lineage: Vec<Ancestor>, place: &Path) -> Se
         run_as: None,
         duty,
         lineage: Few::new(lineage).unwrap(),
+        ignore: Bytes::default(),
     };
     Session::new(setup, vec![root]).unwrap()
 }

@@ -12,6 +12,7 @@ use crate::budget::Purse;
 use crate::connection::Report;
 use crate::effect::{Effects, Lied, Means, Next, Writer};
 use crate::kept::Kept;
+use crate::launch::Ignore;
 use crate::proposals::{Asks, Became, Reviewing};
 use crate::root::SealedRoot;
 use crate::settle::{Settled, View, settle};
@@ -54,6 +55,7 @@ pub(crate) struct Session {
     pub(crate) purse: Arc<Purse>,
     /// The sessions it is made within, the nearest first.
     pub(crate) lineage: Few<Ancestor, LINEAGE_MAX>,
+    pub(crate) ignore: Ignore,
     /// Its place among all sessions of the warden.
     pub(crate) slot: OwnedSemaphorePermit,
 }

@@ -5,12 +5,12 @@ use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::spawn::Gate;
 use portcullis_protocol::authority::Authority;
-use portcullis_protocol::bounded::Few;
+use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
     Ancestor, CageReport, Command, Duty, Event, LANDLOCK_ABI_MIN, RunAs, Setup,
 };
-use portcullis_protocol::limits::LINEAGE_MAX;
+use portcullis_protocol::limits::{IGNORE_BYTES_MAX, LINEAGE_MAX};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Incarnation, SessionId};
 use portcullis_transport::{LedgerSide, TransportError};
@@ -20,6 +20,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
+
+/// Rules of ignore files that hold in every root of a session: the runtime's word, for all gates of
+/// the session and of those delegated from it.
+pub(crate) type Ignore = Arc<Bytes<IGNORE_BYTES_MAX>>;
 
 /// What a gate is started with.
 pub(crate) struct Launch<'a> {
@@ -31,6 +35,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) duty: Duty,
     /// The sessions it was made within, the nearest first.
     pub(crate) lineage: Few<Ancestor, LINEAGE_MAX>,
+    /// None for a gate that walks nothing.
+    pub(crate) ignore: Option<&'a Ignore>,
 }
 
 impl Launch<'_> {
@@ -43,6 +49,10 @@ impl Launch<'_> {
             run_as: self.run_as,
             duty: self.duty.clone(),
             lineage: self.lineage.clone(),
+            ignore: self
+                .ignore
+                .map(|rules| Bytes::clone(rules))
+                .unwrap_or_default(),
         }
     }
 }

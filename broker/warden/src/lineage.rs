@@ -3,19 +3,21 @@
 
 use crate::effect::encoded;
 use portcullis_protocol::authority::{Authority, Grant};
-use portcullis_protocol::bounded::Few;
+use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::ledger::{Ancestor, AncestorGrant};
-use portcullis_protocol::limits::{BODY_BYTES_MAX, LINEAGE_MAX};
+use portcullis_protocol::limits::{BODY_BYTES_MAX, IGNORE_BYTES_MAX, LINEAGE_MAX};
 use portcullis_protocol::session::SessionId;
 
-/// What the setup of a serving gate holds beside authority and lineage, in bytes at most.
+/// What the setup of a serving gate holds beside authority, lineage and rules of ignore files, in bytes
+/// at most.
 const REST: usize = 512;
 
-/// The ancestors of a session with this authority, the nearest first. All of it is one frame: grants
+/// The ancestors of a session with this authority and these rules of ignore files, the nearest first. All of it is one frame: grants
 /// that do not fit are left out, those of the farthest first. Those on roots that the session has
 /// not are no use to it, and nobody counts them.
 pub(crate) fn lineage(
     authority: &Authority,
+    ignore: &Bytes<IGNORE_BYTES_MAX>,
     above: impl IntoIterator<Item = (SessionId, Authority)>,
 ) -> Few<Ancestor, LINEAGE_MAX> {
     let above: Vec<_> = above.into_iter().take(LINEAGE_MAX).collect();
@@ -27,7 +29,8 @@ pub(crate) fn lineage(
         cut: u32::MAX,
     };
     let mut all: Vec<Ancestor> = above.iter().map(bare).collect();
-    let mut room = BODY_BYTES_MAX.saturating_sub(encoded(authority) + encoded(&all) + REST);
+    let mut room =
+        BODY_BYTES_MAX.saturating_sub(encoded(authority) + encoded(&all) + encoded(ignore) + REST);
     for (ancestor, (_, of)) in all.iter_mut().zip(&above) {
         let parts = of.parts();
         let named = |grant: &Grant| named(authority, of, grant);

@@ -172,6 +172,7 @@ async fn observe(shared: &Shared, view: &View<'_>, intent: &Intent) -> Option<Ve
         run_as: view.run_as,
         duty: Duty::Observe(intent.clone()),
         lineage: Few::default(),
+        ignore: None,
     };
     let Caged { gate, ledger, .. } = match launch(shared, &start, None).await {
         Ok(caged) => caged,

@@ -109,7 +109,8 @@ impl Pipe {
             | Reply::Changed(_)
             | Reply::Conflicted(_)
             | Reply::Delegated(_)
-            | Reply::Noted(_) => None,
+            | Reply::Noted(_)
+            | Reply::Progress(_) => None,
         };
         if part.is_some_and(|part| kept == Some(part.end)) {
             Ok(())

@@ -4,7 +4,7 @@ use super::Control;
 use crate::error::{Error, Violation};
 use crate::session::Session;
 use portcullis_protocol::authority::RootId;
-use portcullis_protocol::bounded::{Few, Text};
+use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::control::{
     Answer, Continue, Minted, Order, Restore, RootOrder, SealTask, TaskId, TaskSealed,
 };
@@ -32,6 +32,7 @@ pub struct RestoreOrder {
     rebind: Option<String>,
     roots: Vec<RootOrder>,
     within: Option<SessionId>,
+    ignore: Vec<u8>,
 }
 
 impl RestoreOrder {
@@ -51,6 +52,7 @@ impl RestoreOrder {
             rebind: None,
             roots: Vec::new(),
             within: None,
+            ignore: Vec::new(),
         }
     }
 
@@ -76,6 +78,13 @@ impl RestoreOrder {
         self
     }
 
+    /// Rules of ignore files that hold in every root, as for [`crate::MintOrder::ignore`].
+    #[must_use]
+    pub fn ignore(mut self, rules: impl Into<Vec<u8>>) -> Self {
+        self.ignore = rules.into();
+        self
+    }
+
     fn build(&self) -> Result<Restore, Error> {
         let rebind = self.rebind.as_deref();
         Ok(Restore {
@@ -89,6 +98,8 @@ impl RestoreOrder {
             roots: Few::new(self.roots.clone())
                 .map_err(|e| Error::invalid(format_args!("roots: {e}")))?,
             within: self.within,
+            ignore: Bytes::new(self.ignore.as_slice())
+                .map_err(|e| Error::invalid(format_args!("rules of ignore files: {e}")))?,
         })
     }
 }

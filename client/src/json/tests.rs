@@ -16,7 +16,8 @@ use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::refusal::Code;
 use portcullis_protocol::session::{
     Completeness, CutReason, DenialView, Done, Entry, EntryDetail, Found, FoundLine, GrantView,
-    Guarantee, Identity, Outcome, RootView, SessionId, Statistics, Touched, Used, Verdict,
+    Guarantee, Identity, LineRole, Outcome, RootView, SessionId, Statistics, Touched, Used,
+    Verdict,
 };
 use portcullis_protocol::verb::{Mode, ModeSet, Verb};
 use portcullis_protocol::view::{Digest, Kind, PathState, Role, RootIndex, Stamp};
@@ -109,6 +110,7 @@ fn content_that_is_not_utf8_is_hexadecimal() {
     let file = RelPath::parse(b"f").unwrap();
     let line = |text: &[u8]| {
         let line = Found::Line(FoundLine {
+            role: LineRole::Match,
             number: 3,
             offset: 9,
             column: 1,
@@ -124,7 +126,8 @@ fn content_that_is_not_utf8_is_hexadecimal() {
     assert_eq!(
         line(b"hi"),
         json!({
-            "path": "f", "line": 3, "offset": 9, "column": 1, "context": false, "text": "hi",
+            "path": "f", "line": 3, "offset": 9, "column": 1, "role": "match", "context": false,
+            "text": "hi",
             "cut_before": 0, "cut_after": 5,
         })
     );

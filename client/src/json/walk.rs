@@ -2,9 +2,16 @@
 
 use super::{binding, object, put_content, put_name, timestamp};
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::session::{Completeness, Done, Entry, Found, Statistics};
+use portcullis_protocol::session::{
+    Completeness, Done, Entry, Found, LineRole, Progress, Statistics,
+};
 use portcullis_protocol::view::Binding;
 use serde_json::{Map, Value, json};
+
+#[cfg(feature = "tool")]
+mod lines;
+#[cfg(feature = "tool")]
+pub(crate) use lines::{put_entry, put_found};
 
 /// One entry of a listing.
 pub fn entry(entry: &Entry) -> Value {
@@ -45,7 +52,9 @@ pub fn found(found: &Found, file: Option<&RelPath>) -> Value {
             fields.insert("line".to_owned(), line.number.into());
             fields.insert("offset".to_owned(), line.offset.into());
             fields.insert("column".to_owned(), line.column.into());
-            fields.insert("context".to_owned(), (line.column == 0).into());
+            fields.insert("role".to_owned(), role(line.role).into());
+            let context = line.role == LineRole::Context;
+            fields.insert("context".to_owned(), context.into());
             fields.insert("cut_before".to_owned(), line.cut_before.into());
             fields.insert("cut_after".to_owned(), line.cut_after.into());
             put_content(&mut fields, "text", line.text.as_slice());
@@ -56,6 +65,15 @@ pub fn found(found: &Found, file: Option<&RelPath>) -> Value {
         }
     }
     Value::Object(fields)
+}
+
+/// What a line of a search result is.
+const fn role(role: LineRole) -> &'static str {
+    match role {
+        LineRole::Match => "match",
+        LineRole::Context => "context",
+        LineRole::Binary => "binary",
+    }
 }
 
 /// How a listing or search ended. `start` is what it was bound to.
@@ -77,6 +95,16 @@ pub fn done(done: &Done, start: Option<&Binding>) -> Value {
     })
 }
 
+/// How far a listing or search is.
+pub fn progress(progress: &Progress) -> Value {
+    json!({
+        "directories": progress.directories,
+        "files": progress.files,
+        "bytes": progress.bytes,
+        "sent": progress.sent,
+    })
+}
+
 /// What was looked at, and what was passed over and why.
 pub fn statistics(seen: &Statistics) -> Value {
     json!({
@@ -85,7 +113,12 @@ pub fn statistics(seen: &Statistics) -> Value {
         "bytes": seen.bytes,
         "sent": seen.sent,
         "over_file_limit": seen.over_file_limit,
+        "rules_left_out": seen.rules_left_out,
         "passed_over": {
+            "ignored": seen.ignored,
+            "dot_names": seen.dot_names,
+            "version_control": seen.version_control,
+            "excluded": seen.excluded,
             "binary": seen.binary,
             "too_large": seen.too_large,
             "unreadable": seen.unreadable,
@@ -94,8 +127,6 @@ pub fn statistics(seen: &Statistics) -> Value {
             "mounts": seen.mounts,
             "changed": seen.changed,
             "too_deep": seen.too_deep,
-            "version_control": seen.version_control,
-            "excluded": seen.excluded,
             "temporaries": seen.temporaries,
         },
     })

@@ -1,9 +1,11 @@
 //! Streams and pipelines: order, early ends, and the session afterwards.
 
+mod paged;
+
 use super::*;
 use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::session::{
-    Completeness, CutReason, Done, Entries, Entry, Found, FoundLine, Matches, Statistics,
+    Completeness, CutReason, Done, Entries, Entry, Found, FoundLine, LineRole, Matches, Statistics,
 };
 
 fn entries(names: &[&str]) -> Entries {
@@ -86,6 +88,7 @@ fn a_stream_gives_every_item_and_then_its_end() {
 fn lines_of_a_search_arrive_in_order() {
     let line = |number| {
         Found::Line(FoundLine {
+            role: LineRole::Match,
             number,
             offset: 0,
             column: 1,

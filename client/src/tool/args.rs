@@ -4,7 +4,9 @@ mod change;
 mod delegate;
 mod eol;
 mod pairs;
+mod search;
 mod values;
+mod walk;
 
 pub(super) use change::{
     ChmodArgs, DeleteArgs, EditArgs, ExpectArgs, LinkArgs, MkdirArgs, MoveArgs, PatchArgs,
@@ -12,21 +14,19 @@ pub(super) use change::{
 };
 pub(super) use delegate::DelegateArgs;
 pub(super) use pairs::{Pair, Target, Text};
+pub(super) use search::SearchArgs;
+pub(super) use walk::{GlobArgs, ListArgs, PageArgs};
 
 use super::help;
 use super::place::{Place, Spelling};
-use super::report::Form;
+use super::report::{Form, Report};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use portcullis_protocol::limits::{
-    LIST_ENTRIES_MAX, SEARCH_FILE_BYTES_DEFAULT, SEARCH_MATCHES_MAX, STREAM_TIME_MS_MAX,
-    WALK_DEPTH_MAX,
-};
 use portcullis_protocol::path::Label;
-use portcullis_protocol::session::{Cursor, Range};
+use portcullis_protocol::session::Range;
 use portcullis_protocol::verb::Verb;
 use std::ffi::OsString;
-use values::{bytes, context, cursor, from_1, label, lines, size, verb};
+use values::{bytes, label, lines, verb};
 
 /// Ask for files through the session this program was started with.
 #[derive(Debug, Parser)]
@@ -41,6 +41,10 @@ pub(super) struct Cli {
     /// One JSON document a line.
     #[arg(long, global = true)]
     json: bool,
+    /// Say how far long walks are: with --json in documents, else on standard error, which a terminal
+    /// gets in any case.
+    #[arg(long, global = true)]
+    progress: bool,
     #[command(subcommand)]
     pub(super) task: Task,
 }
@@ -185,117 +189,6 @@ impl ReadArgs {
     }
 }
 
-/// Options of listings.
-#[derive(Debug, Args)]
-pub(super) struct PageArgs {
-    /// Also mode, size, time and where links point.
-    #[arg(long, short)]
-    pub(super) long: bool,
-    /// Entries at most.
-    #[arg(long, value_name = "N", default_value_t = LIST_ENTRIES_MAX, value_parser = from_1(LIST_ENTRIES_MAX))]
-    pub(super) limit: u32,
-    /// Go on where a listing was cut.
-    #[arg(long, value_name = "HEX", value_parser = cursor)]
-    pub(super) cursor: Option<Cursor>,
-    /// Raw names, each ended by a zero byte.
-    #[arg(short = '0', long, conflicts_with_all = ["json", "long"])]
-    pub(super) null: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ListArgs {
-    /// The directory.
-    #[arg(default_value = ".", value_name = "PATH")]
-    pub(super) path: OsString,
-    /// Levels below it.
-    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = from_1(WALK_DEPTH_MAX))]
-    pub(super) depth: u32,
-    #[command(flatten)]
-    pub(super) page: PageArgs,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct GlobArgs {
-    /// What names must match.
-    pub(super) pattern: OsString,
-    /// The directory.
-    #[arg(default_value = ".", value_name = "PATH")]
-    pub(super) path: OsString,
-    #[command(flatten)]
-    pub(super) page: PageArgs,
-}
-
-#[derive(Debug, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "flags are bools to clap's derive; `find` turns them into the protocol's enums"
-)]
-pub(super) struct SearchArgs {
-    /// What to look for.
-    pub(super) pattern: OsString,
-    /// A directory, or one file.
-    #[arg(default_value = ".", value_name = "PATH")]
-    pub(super) path: OsString,
-    /// The pattern is a regular expression.
-    #[arg(short = 'e', long)]
-    pub(super) regex: bool,
-    /// Letter case does not count.
-    #[arg(short, long)]
-    pub(super) ignore_case: bool,
-    /// Letter case counts only when the pattern has an upper-case letter.
-    #[arg(short = 'S', long, conflicts_with = "ignore_case")]
-    pub(super) smart_case: bool,
-    /// Only whole words.
-    #[arg(short, long)]
-    pub(super) word: bool,
-    /// Only the names of files with a match.
-    #[arg(short = 'l', long, conflicts_with_all = ["count", "after", "before", "context"])]
-    pub(super) files: bool,
-    /// Only how many lines match in each file.
-    #[arg(short, long, conflicts_with_all = ["after", "before", "context"])]
-    pub(super) count: bool,
-    /// Lines after each match.
-    #[arg(short = 'A', long, value_name = "N", value_parser = context())]
-    pub(super) after: Option<u8>,
-    /// Lines before each match.
-    #[arg(short = 'B', long, value_name = "N", value_parser = context())]
-    pub(super) before: Option<u8>,
-    /// Lines around each match.
-    #[arg(short = 'C', long, value_name = "N", default_value_t = 0, value_parser = context())]
-    pub(super) context: u8,
-    /// Only files that match one of these.
-    #[arg(short = 'g', long, value_name = "GLOB")]
-    pub(super) glob: Vec<OsString>,
-    /// No file or directory that matches one of these.
-    #[arg(long, value_name = "GLOB")]
-    pub(super) exclude: Vec<OsString>,
-    /// Search .git, .hg, .svn and .jj too.
-    #[arg(long)]
-    pub(super) include_vcs: bool,
-    /// Matching lines at most in one file.
-    #[arg(short, long, value_name = "N", default_value_t = SEARCH_MATCHES_MAX, value_parser = from_1(SEARCH_MATCHES_MAX))]
-    pub(super) max_count: u32,
-    /// Matching lines at most in all.
-    #[arg(long, value_name = "N", default_value_t = SEARCH_MATCHES_MAX, value_parser = from_1(SEARCH_MATCHES_MAX))]
-    pub(super) limit: u32,
-    /// Larger files are passed over; bytes, or with K or M.
-    #[arg(
-        long,
-        value_name = "SIZE",
-        default_value_t = SEARCH_FILE_BYTES_DEFAULT,
-        value_parser = size
-    )]
-    pub(super) max_filesize: u64,
-    /// Stop after this many seconds.
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = STREAM_TIME_MS_MAX / 1000,
-        value_parser = from_1(STREAM_TIME_MS_MAX / 1000)
-    )]
-    pub(super) timeout: u32,
-}
-
 #[derive(Debug, Args)]
 pub(super) struct WhyArgs {
     /// stat, read, list, glob, search, write, edit, mkdir, move, delete, delete-tree, chmod or link.
@@ -330,6 +223,15 @@ impl Cli {
             Spelling::Bytes
         };
         Place::new(self.root.clone(), spelling)
+    }
+
+    /// The report, that says how far walks are when it is asked for.
+    pub(super) fn telling(&self, report: Report) -> Report {
+        if self.progress {
+            report.with_progress()
+        } else {
+            report
+        }
     }
 
     /// How answers are written.

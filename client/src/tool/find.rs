@@ -1,22 +1,22 @@
 //! `search`: lines that match, as `grep` shows them.
 
-use super::args::SearchArgs;
-use super::out::Gone;
+use super::args::{Question, SearchArgs};
+use super::flow::{Came, flow};
 use super::patience::patiently;
 use super::place::Place;
 use super::report::{Form, Outcome, Report};
+use super::show::put_escaped;
+use super::types::Types;
 use crate::ask;
 use crate::error::Error;
 use crate::json;
 use crate::session::Session;
-use crate::stream::Stream;
 use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::limits::{PATTERN_BYTES_MAX, SEARCH_GLOBS_MAX};
-use portcullis_protocol::path::{RelPath, escape};
-use portcullis_protocol::session::{
-    Boundaries, Case, Found, FoundLine, Search, SearchMode, Syntax, VersionControl,
-};
-use std::ffi::OsString;
+use portcullis_protocol::path::RelPath;
+use portcullis_protocol::session::{Found, FoundLine, LineRole, Search, SearchMode};
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 
 pub(super) fn search(
@@ -25,86 +25,104 @@ pub(super) fn search(
     session: &mut Session,
     report: &Report,
 ) -> Outcome {
-    let outcome = patiently(|| {
+    let came = patiently(|| {
         let search = request(args, place)?;
-        results(session.search(&search)?, args, report)
-    });
-    outcome.unwrap_or_else(|error| report.error(&error))
-}
-
-/// Writes the results as they come, then how it ended.
-fn results(
-    mut stream: Stream<'_, Found>,
-    args: &SearchArgs,
-    report: &Report,
-) -> Result<Outcome, Error> {
-    let mut lines = Lines::new(args);
-    let mut documents = Documents::new(args);
-    let mut outcome = Outcome::NotDone;
-    for item in stream.by_ref() {
-        let found = item?;
-        outcome = Outcome::Done;
-        let written = match report.form() {
-            Form::Json => documents.put(&found, report),
-            Form::Text => report.put(lines.show(&found)),
-        };
-        if written == Err(Gone) {
-            return Ok(outcome);
+        let mode = search.mode;
+        let stream = session.search(&search)?;
+        match report.form() {
+            Form::Json => {
+                let mut documents = Documents { mode, file: None };
+                flow(stream, report, |found, out| documents.put(found, out))
+            }
+            Form::Text => {
+                let mut lines = Lines::new(mode, Look::of(args));
+                flow(stream, report, |found, out| lines.put(found, out))
+            }
         }
+    });
+    match came {
+        Ok(Came::Something) => Outcome::Done,
+        Ok(Came::Nothing) => Outcome::NotDone,
+        Err(error) => report.error(&error),
     }
-    let start = stream.start().cloned();
-    report.done(&stream.finish()?, start.as_ref());
-    Ok(outcome)
 }
 
-fn request(args: &SearchArgs, place: &Place) -> Result<Search, Error> {
+/// The answer to what needs no session: the list of file types.
+pub(super) fn types(question: &Question, report: &Report) -> Option<Outcome> {
+    let Question::Search(args) = question else {
+        return None;
+    };
+    args.which.type_list.then(|| {
+        match Types::with(&args.which.type_add) {
+            // Output that nobody reads is no failure.
+            Ok(types) => drop(report.put(types.listed())),
+            Err(wrong) => return report.error(&invalid("--type-add", wrong)),
+        }
+        Outcome::Done
+    })
+}
+
+fn invalid(option: &str, wrong: impl std::fmt::Display) -> Error {
+    Error::invalid(format_args!("{option}: {wrong}"))
+}
+
+pub(super) fn request(args: &SearchArgs, place: &Place) -> Result<Search, Error> {
+    let (how, which, bounds) = (&args.how, &args.which, &args.bounds);
+    let (include, exclude) = sorted(&which.glob);
+    let exclude = exclude
+        .into_iter()
+        .chain(which.exclude.iter().map(OsString::as_os_str));
+    let types = Types::with(&which.type_add).map_err(|wrong| invalid("--type-add", wrong))?;
     let mut search = ask::search(place.selector(&args.path)?, args.pattern.as_bytes())?;
-    if args.regex {
-        search.syntax = Syntax::Regex;
-    }
-    if args.ignore_case {
-        search.case = Case::Insensitive;
-    } else if args.smart_case {
-        search.case = Case::Smart;
-    }
-    if args.word {
-        search.boundaries = Boundaries::Word;
-    }
-    if args.include_vcs {
-        search.version_control = VersionControl::Include;
-    }
-    search.mode = mode(args);
-    search.include = globs("--glob", &args.glob)?;
-    search.exclude = globs("--exclude", &args.exclude)?;
-    search.limit = args.limit;
-    search.limit_per_file = args.max_count;
-    search.file_bytes_max = args.max_filesize;
-    search.time_ms = args.timeout.saturating_mul(1000);
+    search.syntax = how.syntax();
+    search.case = how.case();
+    search.boundaries = how.boundaries();
+    search.multi_line = how.multi_line();
+    search.sense = how.sense();
+    search.binary = which.binary();
+    search.encoding = which.encoding;
+    search.mode = args.shown.mode();
+    search.depth = which.depth;
+    search.passing = which.passing.passing();
+    search.passing.exclude = globs("--exclude", exclude)?;
+    search.include = globs("--glob", include)?;
+    search.types = types
+        .globs(&which.types)
+        .map_err(|wrong| invalid("--type", wrong))?;
+    search.types_not = types
+        .globs(&which.types_not)
+        .map_err(|wrong| invalid("--type-not", wrong))?;
+    search.limit = bounds.limit;
+    search.limit_per_file = bounds.max_count;
+    search.file_bytes_max = which.max_filesize;
+    search.time_ms = bounds.timeout.saturating_mul(1000);
+    search.cursor.clone_from(&bounds.cursor);
     Ok(search)
 }
 
-fn mode(args: &SearchArgs) -> SearchMode {
-    if args.files {
-        SearchMode::Files
-    } else if args.count {
-        SearchMode::Count
-    } else {
-        SearchMode::Content {
-            before: args.before.unwrap_or(args.context),
-            after: args.after.unwrap_or(args.context),
+/// Globs that are to match, and those with `!` before them, which are not.
+fn sorted(globs: &[OsString]) -> (Vec<&OsStr>, Vec<&OsStr>) {
+    let (mut include, mut exclude) = (Vec::new(), Vec::new());
+    for glob in globs {
+        match glob.as_bytes().strip_prefix(b"!") {
+            Some(not) => exclude.push(OsStr::from_bytes(not)),
+            None => include.push(glob.as_os_str()),
         }
     }
+    (include, exclude)
 }
 
-type Globs = Few<Bytes<PATTERN_BYTES_MAX>, SEARCH_GLOBS_MAX>;
+pub(super) type Globs = Few<Bytes<PATTERN_BYTES_MAX>, SEARCH_GLOBS_MAX>;
 
-fn globs(option: &str, patterns: &[OsString]) -> Result<Globs, Error> {
-    let patterns: Result<Vec<_>, _> = patterns
-        .iter()
-        .map(|pattern| Bytes::new(pattern.as_bytes()))
-        .collect();
-    let patterns = patterns.map_err(|e| Error::invalid(format_args!("{option}: {e}")))?;
-    Few::new(patterns).map_err(|e| Error::invalid(format_args!("{option}: {e}")))
+/// Globs as they are sent.
+pub(super) fn globs<'a>(
+    option: &str,
+    patterns: impl IntoIterator<Item = &'a OsStr>,
+) -> Result<Globs, Error> {
+    let patterns = patterns.into_iter();
+    let patterns: Result<Vec<_>, _> = patterns.map(|it| Bytes::new(it.as_bytes())).collect();
+    let patterns = patterns.map_err(|error| invalid(option, error))?;
+    Few::new(patterns).map_err(|error| invalid(option, error))
 }
 
 /// Turns results into documents, each whole in itself.
@@ -114,32 +132,65 @@ struct Documents {
 }
 
 impl Documents {
-    fn new(args: &SearchArgs) -> Self {
-        Self {
-            mode: mode(args),
-            file: None,
-        }
-    }
-
-    fn put(&mut self, found: &Found, report: &Report) -> Result<(), Gone> {
+    fn put(&mut self, found: &Found, out: &mut Vec<u8>) {
         if let Found::File { path } = found {
             self.file = Some(path.clone());
             match self.mode {
-                SearchMode::Files => {}
+                SearchMode::Files | SearchMode::FilesWithout => {}
                 // Every line names its file.
-                SearchMode::Content { .. } | SearchMode::Count => return Ok(()),
+                SearchMode::Content { .. } | SearchMode::Count => return,
             }
         }
-        let body = json::found(found, self.file.as_ref());
-        report.document(json::found_kind(found), body)
+        json::put_found(out, found, self.file.as_ref());
+    }
+}
+
+/// What stands beside a line.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    name: Name,
+    column: Column,
+}
+
+/// How a name ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Name {
+    /// Escaped, with a mark or a newline behind it.
+    Shown,
+    /// As it is, with a zero byte behind it.
+    Raw,
+}
+
+/// Whether the column of a match is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Shown,
+    Not,
+}
+
+impl Look {
+    fn of(args: &SearchArgs) -> Self {
+        Self {
+            name: if args.shown.null {
+                Name::Raw
+            } else {
+                Name::Shown
+            },
+            column: if args.shown.column {
+                Column::Shown
+            } else {
+                Column::Not
+            },
+        }
     }
 }
 
 /// Turns results into lines.
 struct Lines {
     mode: SearchMode,
-    /// The name of the file that lines belong to, escaped.
-    file: String,
+    look: Look,
+    /// The name of the file that lines belong to, as it is shown.
+    file: Vec<u8>,
     /// The last line shown of it.
     last: Option<u64>,
     /// Whether anything was shown yet.
@@ -147,57 +198,92 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(args: &SearchArgs) -> Self {
+    fn new(mode: SearchMode, look: Look) -> Self {
         Self {
-            mode: mode(args),
-            file: String::new(),
+            mode,
+            look,
+            file: Vec::new(),
             last: None,
             begun: false,
         }
     }
 
-    fn show(&mut self, found: &Found) -> Vec<u8> {
+    fn put(&mut self, found: &Found, out: &mut Vec<u8>) {
         match found {
             Found::File { path } => {
-                self.file = escape(path.as_kernel_bytes());
+                self.file.clear();
+                self.look.put_name(path, &mut self.file);
                 self.last = None;
                 match self.mode {
-                    SearchMode::Files => format!("{}\n", self.file).into_bytes(),
-                    SearchMode::Content { .. } | SearchMode::Count => Vec::new(),
+                    SearchMode::Files | SearchMode::FilesWithout => {
+                        out.extend_from_slice(&self.file);
+                        self.end_name(b'\n', out);
+                    }
+                    SearchMode::Content { .. } | SearchMode::Count => {}
                 }
             }
             Found::Count { path, lines } => {
-                format!("{}:{lines}\n", escape(path.as_kernel_bytes())).into_bytes()
+                self.look.put_name(path, out);
+                self.end_name(b':', out);
+                writeln!(out, "{lines}").ok();
             }
-            Found::Line(line) => self.line(line),
+            Found::Line(line) => self.put_line(line, out),
         }
     }
 
-    fn line(&mut self, line: &FoundLine) -> Vec<u8> {
-        let mut shown = Vec::new();
+    fn put_line(&mut self, line: &FoundLine, out: &mut Vec<u8>) {
         let follows = self.last.and_then(|last| last.checked_add(1)) == Some(line.number);
         if self.has_context() && self.begun && !follows {
-            shown.extend_from_slice(b"--\n");
+            out.extend_from_slice(b"--\n");
         }
-        let mark = if line.column == 0 { '-' } else { ':' };
-        shown.extend_from_slice(format!("{}{mark}{}{mark}", self.file, line.number).as_bytes());
-        if line.cut_before > 0 {
-            shown.extend_from_slice(format!("[{} bytes] ", line.cut_before).as_bytes());
-        }
-        shown.extend_from_slice(line.text.as_slice());
-        if line.cut_after > 0 {
-            shown.extend_from_slice(format!(" [{} bytes]", line.cut_after).as_bytes());
-        }
-        shown.push(b'\n');
         self.last = Some(line.number);
         self.begun = true;
-        shown
+        out.extend_from_slice(&self.file);
+        let mark = match line.role {
+            LineRole::Context => '-',
+            LineRole::Match => ':',
+            LineRole::Binary => {
+                self.end_name(b':', out);
+                writeln!(out, " binary file matches (line {})", line.number).ok();
+                return;
+            }
+        };
+        self.end_name(if mark == '-' { b'-' } else { b':' }, out);
+        write!(out, "{}{mark}", line.number).ok();
+        if self.look.column == Column::Shown && line.column > 0 {
+            write!(out, "{}{mark}", line.column).ok();
+        }
+        if line.cut_before > 0 {
+            write!(out, "[{} bytes] ", line.cut_before).ok();
+        }
+        out.extend_from_slice(line.text.as_slice());
+        if line.cut_after > 0 {
+            write!(out, " [{} bytes]", line.cut_after).ok();
+        }
+        out.push(b'\n');
+    }
+
+    /// What stands behind a name.
+    fn end_name(&self, mark: u8, out: &mut Vec<u8>) {
+        out.push(match self.look.name {
+            Name::Shown => mark,
+            Name::Raw => 0,
+        });
     }
 
     fn has_context(&self) -> bool {
         match self.mode {
             SearchMode::Content { before, after } => before > 0 || after > 0,
-            SearchMode::Files | SearchMode::Count => false,
+            SearchMode::Files | SearchMode::FilesWithout | SearchMode::Count => false,
+        }
+    }
+}
+
+impl Look {
+    fn put_name(self, path: &RelPath, out: &mut Vec<u8>) {
+        match self.name {
+            Name::Shown => put_escaped(path.as_kernel_bytes(), out),
+            Name::Raw => out.extend_from_slice(path.as_kernel_bytes()),
         }
     }
 }
@@ -208,6 +294,11 @@ mod tests {
 
     fn line(number: u64, column: u32, text: &[u8]) -> Found {
         Found::Line(FoundLine {
+            role: if column == 0 {
+                LineRole::Context
+            } else {
+                LineRole::Match
+            },
             number,
             offset: 0,
             column,
@@ -224,13 +315,21 @@ mod tests {
     }
 
     fn shown(mode: SearchMode, found: &[Found]) -> Vec<u8> {
-        let mut lines = Lines {
-            mode,
-            file: String::new(),
-            last: None,
-            begun: false,
-        };
-        found.iter().flat_map(|one| lines.show(one)).collect()
+        looking(mode, PLAIN, found)
+    }
+
+    const PLAIN: Look = Look {
+        name: Name::Shown,
+        column: Column::Not,
+    };
+
+    fn looking(mode: SearchMode, look: Look, found: &[Found]) -> Vec<u8> {
+        let mut lines = Lines::new(mode, look);
+        let mut out = Vec::new();
+        for one in found {
+            lines.put(one, &mut out);
+        }
+        out
     }
 
     #[test]
@@ -274,5 +373,36 @@ mod tests {
             lines: 3,
         };
         assert_eq!(shown(SearchMode::Count, &[count]), b"a:3\n");
+    }
+
+    #[test]
+    fn a_binary_file_is_said_and_columns_and_raw_names_are_shown_when_asked_for() {
+        let mode = SearchMode::Content {
+            before: 0,
+            after: 0,
+        };
+        let binary = Found::Line(FoundLine {
+            role: LineRole::Binary,
+            number: 4,
+            offset: 0,
+            column: 0,
+            text: Bytes::default(),
+            cut_before: 0,
+            cut_after: 0,
+        });
+        let found = [file(b"a\n"), line(1, 7, b"x"), file(b"b"), binary];
+        assert_eq!(
+            shown(mode, &found).escape_ascii().to_string(),
+            "a\\\\x0a:1:x\\nb: binary file matches (line 4)\\n"
+        );
+        let look = Look {
+            name: Name::Raw,
+            column: Column::Shown,
+        };
+        assert_eq!(looking(mode, look, &found[..2]), b"a\n\x001:7:x\n");
+        assert_eq!(
+            looking(SearchMode::FilesWithout, look, &found[..1]),
+            b"a\n\0"
+        );
     }
 }

@@ -8,6 +8,7 @@ mod change;
 mod delegate;
 mod edit;
 mod find;
+mod flow;
 mod help;
 mod look;
 mod matched;
@@ -20,6 +21,7 @@ mod show;
 #[cfg(test)]
 mod tests;
 mod touched;
+mod types;
 mod walk;
 
 use crate::session::Session;
@@ -44,9 +46,9 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let report = Report::new(cli.form(), Out::start());
+    let report = cli.telling(Report::new(cli.form(), Out::start()));
     let outcome = match &cli.task {
-        Task::Ask(question) => {
+        Task::Ask(question) => find::types(question, &report).unwrap_or_else(|| {
             let ahead = Ahead::of(question);
             let taken = ahead.and_then(|ahead| Ok((ahead, Session::from_env()?)));
             match taken {
@@ -55,7 +57,7 @@ pub fn main() -> ExitCode {
                 }
                 Err(error) => report.error(&error),
             }
-        }
+        }),
         Task::Completions(args) => {
             // Output that nobody reads is no failure.
             drop(report.put(args.script()));

@@ -7,11 +7,11 @@ use crate::label::{self, Excerpt};
 use crate::stamp;
 use portcullis_protocol::approval::ProposalId;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Completeness, Done, Statistics};
+use portcullis_protocol::session::{Completeness, CutReason, Done, Progress, Statistics};
 use portcullis_protocol::view::Binding;
 use serde_json::Value;
 use std::cell::Cell;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
 
 /// How answers are written.
@@ -111,6 +111,47 @@ pub(super) struct Report {
     form: Form,
     out: Out,
     deed: Cell<Deed>,
+    telling: Telling,
+    /// Whether a line of progress is on the terminal.
+    ticking: Cell<Ticking>,
+}
+
+/// Where it is said how far a walk is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// Nowhere.
+    Not,
+    /// On a terminal, in one line that is overwritten.
+    Terminal,
+    /// On standard error, a line each.
+    Lines,
+    /// In documents.
+    Documents,
+}
+
+impl Telling {
+    /// What is usual: a person who waits sees it, a program does not.
+    fn usual(form: Form) -> Self {
+        match form {
+            Form::Text if io::stderr().is_terminal() => Self::Terminal,
+            Form::Text | Form::Json => Self::Not,
+        }
+    }
+
+    /// What is asked for.
+    fn asked(form: Form) -> Self {
+        match form {
+            Form::Json => Self::Documents,
+            Form::Text if io::stderr().is_terminal() => Self::Terminal,
+            Form::Text => Self::Lines,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ticking {
+    No,
+    Yes,
 }
 
 /// Whether this command has changed files.
@@ -126,7 +167,15 @@ impl Report {
             form,
             out,
             deed: Cell::new(Deed::None),
+            telling: Telling::usual(form),
+            ticking: Cell::new(Ticking::No),
         }
+    }
+
+    /// Says how far walks are, also where nobody is thought to watch.
+    pub(super) fn with_progress(mut self) -> Self {
+        self.telling = Telling::asked(self.form);
+        self
     }
 
     pub(super) const fn form(&self) -> Form {
@@ -135,16 +184,43 @@ impl Report {
 
     /// Writes a part of the answer.
     pub(super) fn put(&self, bytes: impl Into<Vec<u8>>) -> Result<(), Gone> {
+        self.clear();
         self.out.put(bytes)
+    }
+
+    /// Says how far a walk is.
+    pub(super) fn progress(&self, progress: &Progress) -> Result<(), Gone> {
+        match self.telling {
+            Telling::Not => Ok(()),
+            Telling::Documents => self.document("progress", json::progress(progress)),
+            Telling::Lines => {
+                say(&ticked(progress));
+                Ok(())
+            }
+            Telling::Terminal => {
+                // Where it cannot be written there is nobody to tell.
+                write!(io::stderr().lock(), "\r\x1b[K{}", ticked(progress)).ok();
+                self.ticking.set(Ticking::Yes);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes the line of progress off the terminal.
+    fn clear(&self) {
+        if self.ticking.replace(Ticking::No) == Ticking::Yes {
+            write!(io::stderr().lock(), "\r\x1b[K").ok();
+        }
     }
 
     /// Writes one document.
     pub(super) fn document(&self, kind: &str, body: Value) -> Result<(), Gone> {
-        self.out.put(format!("{}\n", json::document(kind, body)))
+        self.put(format!("{}\n", json::document(kind, body)))
     }
 
     /// Says that something failed.
     pub(super) fn error(&self, error: &Error) -> Outcome {
+        self.clear();
         match self.form {
             Form::Text => {
                 say(&error.to_string());
@@ -174,6 +250,7 @@ impl Report {
 
     /// Says something to a person that a program finds in the documents.
     pub(super) fn note(&self, text: &str) {
+        self.clear();
         match self.form {
             Form::Text => say(text),
             Form::Json => {}
@@ -182,6 +259,7 @@ impl Report {
 
     /// Says how a stream ended: a summary document, or what was passed over.
     pub(super) fn done(&self, done: &Done, start: Option<&Binding>) {
+        self.clear();
         match self.form {
             Form::Json => drop(self.document("summary", json::done(done, start))),
             Form::Text => notes(done).iter().for_each(|note| say(note)),
@@ -191,6 +269,7 @@ impl Report {
     /// Waits for the output; a disk that is full is no success of a question, and no failure of
     /// a change that is done.
     pub(super) fn finish(self, outcome: Outcome) -> Outcome {
+        self.clear();
         match (self.out.finish(), self.deed.get()) {
             (Ok(()), _) => outcome,
             (Err(error), Deed::None) => {
@@ -255,24 +334,53 @@ fn notes(done: &Done) -> Vec<String> {
             done.statistics.over_file_limit
         ));
     }
+    if done.statistics.rules_left_out > 0 {
+        notes.push(format!(
+            "{} rules of ignore files were left out: too many, or their file cannot be read",
+            done.statistics.rules_left_out
+        ));
+    }
     if let Completeness::Cut { reason, cursor } = &done.completeness {
         let go_on = match cursor {
             Some(cursor) => format!("; go on with --cursor {}", json::hex(cursor.as_slice())),
             None => String::new(),
         };
-        notes.push(format!("the answer is cut ({}){go_on}", reason.name()));
+        notes.push(format!("incomplete: {}{go_on}", cut(*reason)));
     }
     notes
+}
+
+/// Why an answer is not whole.
+const fn cut(reason: CutReason) -> &'static str {
+    match reason {
+        CutReason::Limit => "limit reached",
+        CutReason::Time => "time is up",
+        CutReason::Cancelled => "cancelled",
+        CutReason::Changed => "the start changed meanwhile",
+    }
+}
+
+/// How far a walk is, for people.
+fn ticked(progress: &Progress) -> String {
+    format!(
+        "{} files in {} directories, {} MiB read, {} found",
+        progress.files,
+        progress.directories,
+        progress.bytes >> 20,
+        progress.sent
+    )
 }
 
 /// The counts that are not zero, each with its reason.
 fn passed_over(seen: &Statistics) -> Vec<String> {
     [
-        (seen.denied, "denied by a rule"),
+        (seen.ignored, "ignored"),
+        (seen.dot_names, "dot names"),
         (seen.version_control, "directories of version control"),
         (seen.excluded, "excluded by your globs"),
+        (seen.denied, "denied by a rule"),
         (seen.temporaries, "temporaries of the broker"),
-        (seen.binary, "with zero bytes"),
+        (seen.binary, "binary"),
         (seen.too_large, "too large"),
         (seen.unreadable, "unreadable"),
         (seen.not_regular, "links or special files"),
@@ -333,6 +441,8 @@ mod tests {
             },
             statistics: Statistics {
                 denied: 2,
+                ignored: 312,
+                dot_names: 4,
                 binary: 1,
                 ..Statistics::default()
             },
@@ -340,8 +450,8 @@ mod tests {
         assert_eq!(
             notes(&cut),
             [
-                "passed over: 2 denied by a rule, 1 with zero bytes",
-                "the answer is cut (limit); go on with --cursor ab",
+                "passed over: 312 ignored, 4 dot names, 2 denied by a rule, 1 binary",
+                "incomplete: limit reached; go on with --cursor ab",
             ]
         );
     }

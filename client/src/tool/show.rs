@@ -50,6 +50,26 @@ pub(super) fn name(path: &[u8], kind: Kind) -> String {
     shown
 }
 
+/// Writes the same.
+pub(super) fn put_name(path: &[u8], kind: Kind, out: &mut Vec<u8>) {
+    put_escaped(path, out);
+    if kind == Kind::Directory {
+        out.push(b'/');
+    }
+}
+
+/// Writes a name, escaped. Most need no escapes, and are copied.
+pub(super) fn put_escaped(path: &[u8], out: &mut Vec<u8>) {
+    if path
+        .iter()
+        .all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\')
+    {
+        out.extend_from_slice(path);
+    } else {
+        out.extend_from_slice(escape(path).as_bytes());
+    }
+}
+
 /// A point in time as `2026-11-30T10:00:00Z`.
 struct Utc(Timestamp);
 
@@ -123,5 +143,11 @@ mod tests {
             "link      0777            3 1970-01-01T00:00:00Z a\\x1b[31m -> b\\x0a"
         );
         assert_eq!(name(b"d", Kind::Directory), "d/");
+        let mut out = Vec::new();
+        for path in [&b"a b~"[..], b"a\\b", b"\x7f", b"\xc3\xa9", b"\xff"] {
+            put_name(path, Kind::Directory, &mut out);
+            assert_eq!(out, name(path, Kind::Directory).into_bytes());
+            out.clear();
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod authority;
 mod eol;
 mod labels;
+mod walks;
 
 use super::args::Cli;
 use super::*;
@@ -36,7 +37,7 @@ fn run(args: &[&str], session: &mut Session) -> (String, Outcome) {
         panic!("{args:?}");
     };
     let (mut reader, writer) = std::io::pipe().unwrap();
-    let report = Report::new(cli.form(), Out::to(writer));
+    let report = cli.telling(Report::new(cli.form(), Out::to(writer)));
     let outcome = ask(question, &cli.place(), session, &report, &Ahead::default());
     let outcome = report.finish(outcome);
     let mut said = String::new();

@@ -1,7 +1,8 @@
 //! `list` and `glob`.
 
 use super::args::{GlobArgs, ListArgs, PageArgs};
-use super::out::Gone;
+use super::find::globs;
+use super::flow::flow;
 use super::patience::patiently;
 use super::place::Place;
 use super::report::{Form, Outcome, Report};
@@ -11,7 +12,12 @@ use crate::error::Error;
 use crate::json;
 use crate::session::Session;
 use crate::stream::Stream;
-use portcullis_protocol::session::{Detail, Entry};
+use portcullis_protocol::bounded::Few;
+use portcullis_protocol::limits::SORTED_ENTRIES_MAX;
+use portcullis_protocol::session::{Detail, Entry, Glob, Kinds, List, Order};
+use portcullis_protocol::view::Kind;
+use std::ffi::OsString;
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 
 pub(super) fn list(
@@ -21,11 +27,7 @@ pub(super) fn list(
     report: &Report,
 ) -> Outcome {
     let done = patiently(|| {
-        let mut list = ask::list(place.selector(&args.path)?);
-        list.depth = args.depth;
-        list.detail = detail(&args.page);
-        list.limit = args.page.limit;
-        list.cursor.clone_from(&args.page.cursor);
+        let list = listing(args, place)?;
         entries(session.list(&list)?, &args.page, report)
     });
     done.map_or_else(|error| report.error(&error), |()| Outcome::Done)
@@ -38,13 +40,61 @@ pub(super) fn glob(
     report: &Report,
 ) -> Outcome {
     let done = patiently(|| {
-        let mut glob = ask::glob(place.selector(&args.path)?, args.pattern.as_bytes())?;
-        glob.detail = detail(&args.page);
-        glob.limit = args.page.limit;
-        glob.cursor.clone_from(&args.page.cursor);
+        let glob = globbing(args, place)?;
         entries(session.glob(&glob)?, &args.page, report)
     });
     done.map_or_else(|error| report.error(&error), |()| Outcome::Done)
+}
+
+pub(super) fn listing(args: &ListArgs, place: &Place) -> Result<List, Error> {
+    let page = &args.page;
+    let mut list = ask::list(place.selector(&args.path)?);
+    list.depth = args.depth();
+    list.detail = detail(page);
+    list.passing = args.passing();
+    list.passing.exclude = excluded(page)?;
+    list.kinds = kinds(page)?;
+    (list.order, list.limit) = bounds(page)?;
+    list.cursor.clone_from(&page.cursor);
+    Ok(list)
+}
+
+pub(super) fn globbing(args: &GlobArgs, place: &Place) -> Result<Glob, Error> {
+    let page = &args.page;
+    let mut glob = ask::glob(place.selector(&args.path)?, args.pattern.as_bytes())?;
+    glob.depth = args.depth;
+    glob.detail = detail(page);
+    glob.passing = args.passing.passing();
+    glob.passing.exclude = excluded(page)?;
+    glob.kinds = kinds(page)?;
+    (glob.order, glob.limit) = bounds(page)?;
+    glob.cursor.clone_from(&page.cursor);
+    Ok(glob)
+}
+
+fn excluded(page: &PageArgs) -> Result<super::find::Globs, Error> {
+    globs("--exclude", page.exclude.iter().map(OsString::as_os_str))
+}
+
+fn kinds(page: &PageArgs) -> Result<Kinds, Error> {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for kind in &page.kinds {
+        if !kinds.contains(kind) {
+            kinds.push(*kind);
+        }
+    }
+    Few::new(kinds).map_err(|error| Error::invalid(format_args!("--type: {error}")))
+}
+
+/// The order, and how many entries there are at most in it.
+fn bounds(page: &PageArgs) -> Result<(Order, u32), Error> {
+    let (order, limit) = (page.order(), page.limit());
+    if order != Order::Name && limit > SORTED_ENTRIES_MAX {
+        return Err(Error::invalid(format_args!(
+            "--limit: at most {SORTED_ENTRIES_MAX} in another order than by name"
+        )));
+    }
+    Ok((order, limit))
 }
 
 fn detail(page: &PageArgs) -> Detail {
@@ -56,39 +106,37 @@ fn detail(page: &PageArgs) -> Detail {
 }
 
 /// Writes the entries as they come, then how it ended.
-fn entries(mut stream: Stream<'_, Entry>, page: &PageArgs, report: &Report) -> Result<(), Error> {
-    for item in stream.by_ref() {
-        let entry = item?;
-        let written: Result<(), Gone> = match (report.form(), page.null) {
-            (Form::Json, _) => report.document("entry", json::entry(&entry)),
-            (Form::Text, true) => report.put([entry.path.as_kernel_bytes(), b"\0"].concat()),
-            (Form::Text, false) => report.put(line(&entry)),
-        };
-        if written == Err(Gone) {
-            // Nobody reads on: dropping the stream tells the gate to stop.
-            return Ok(());
-        }
-    }
-    let start = stream.start().cloned();
-    report.done(&stream.finish()?, start.as_ref());
-    Ok(())
+fn entries(stream: Stream<'_, Entry>, page: &PageArgs, report: &Report) -> Result<(), Error> {
+    let came = match (report.form(), page.null) {
+        (Form::Json, _) => flow(stream, report, |entry, out| json::put_entry(out, entry)),
+        (Form::Text, true) => flow(stream, report, |entry, out| {
+            out.extend_from_slice(entry.path.as_kernel_bytes());
+            out.push(0);
+        }),
+        (Form::Text, false) => flow(stream, report, put_line),
+    };
+    came.map(drop)
 }
 
-fn line(entry: &Entry) -> String {
-    let name = show::name(entry.path.as_kernel_bytes(), entry.kind);
+fn put_line(entry: &Entry, out: &mut Vec<u8>) {
+    let path = entry.path.as_kernel_bytes();
     let Some(detail) = &entry.detail else {
-        return format!("{name}\n");
+        show::put_name(path, entry.kind, out);
+        out.push(b'\n');
+        return;
     };
     let line = show::Line {
         kind: entry.kind,
         mode: detail.mode,
         size: detail.size,
         modified: detail.modified,
-        name,
+        name: show::name(path, entry.kind),
         link: detail.link.as_ref().map(|link| link.as_slice()),
     };
-    match &entry.denied {
-        Some(rule) => format!("{line} (reading denied by {rule})\n"),
-        None => format!("{line}\n"),
+    // Writing to memory cannot fail.
+    write!(out, "{line}").ok();
+    if let Some(rule) = &entry.denied {
+        write!(out, " (reading denied by {rule})").ok();
     }
+    out.push(b'\n');
 }

@@ -7,7 +7,7 @@ use portcullis_gate::uncaged::{self, Given};
 use portcullis_protocol::authority::{
     Authority, Budgets, Durable, FileSystem, Grant, Parts, Root, RootId, RootIdentity, Scope,
 };
-use portcullis_protocol::bounded::{Few, Text};
+use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::ledger::{Begun, Command, Duty, Event, Finish, Intent, ReceiptId, Setup};
 use portcullis_protocol::limits::{
     CONTENT_BYTES_MAX, FRAME_BYTES_MAX, IN_FLIGHT_MAX, SEND_DEADLINE_MS, STREAMS_MAX,
@@ -198,6 +198,7 @@ fn setup(inside: &Path) -> Setup {
         run_as: None,
         duty: Duty::Serve,
         lineage: Few::default(),
+        ignore: Bytes::default(),
     }
 }
 

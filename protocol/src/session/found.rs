@@ -16,7 +16,7 @@ pub struct Entry {
     pub kind: Kind,
     /// The rule that denies reading it, if one does.
     pub denied: Option<Text<REASON_BYTES_MAX>>,
-    /// With [`Detail::Full`], when it could be had.
+    /// With [`super::Detail::Full`], when it could be had.
     pub detail: Option<EntryDetail>,
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn few<T: std::fmt::Debug, const MAX: usize>(
     vec(item, 0..4).prop_map(|items| Few::new(items).unwrap())
 }
 
-fn bytes<const MAX: usize>() -> impl Strategy<Value = Bytes<MAX>> {
+pub(crate) fn bytes<const MAX: usize>() -> impl Strategy<Value = Bytes<MAX>> {
     vec(any::<u8>(), 0..12).prop_map(|bytes| Bytes::new(bytes).unwrap())
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn text<const MAX: usize>() -> impl Strategy<Value = Text<MAX>> {
     any::<String>().prop_map(|text| Text::plain(&text))
 }
 
-fn path() -> impl Strategy<Value = RelPath> {
+pub(crate) fn path() -> impl Strategy<Value = RelPath> {
     vec("[a-z\u{e9}]{1,4}", 0..4)
         .prop_map(|names| RelPath::parse(names.join("/").as_bytes()).unwrap())
 }
@@ -55,8 +55,11 @@ pub(crate) fn digest() -> impl Strategy<Value = Digest> {
     any::<[u8; 32]>().prop_map(Digest)
 }
 
+pub(crate) fn time() -> impl Strategy<Value = Timestamp> {
+    any::<(i64, u32)>().prop_map(|(seconds, nanos)| Timestamp { seconds, nanos })
+}
+
 fn stamp() -> impl Strategy<Value = Stamp> {
-    let time = || any::<(i64, u32)>().prop_map(|(seconds, nanos)| Timestamp { seconds, nanos });
     (any::<[u64; 3]>(), time(), option::of(time())).prop_map(
         |([device, inode, size], changed, born)| Stamp {
             device,
@@ -175,7 +178,7 @@ fn request() -> impl Strategy<Value = Request> {
     ]
 }
 
-fn kind() -> impl Strategy<Value = Kind> {
+pub(crate) fn kind() -> impl Strategy<Value = Kind> {
     select(vec![
         Kind::File,
         Kind::Directory,

@@ -19,6 +19,11 @@ fn leads() -> Vec<Vec<u8>> {
         vec![1, 1, 0, 1, b'a', 0],
         vec![1, 1, 0, 1, b'a', 0, 1, 1],
         vec![1, 1, 0, 1, b'a', 0, 1, 1, 0, 0, 0],
+        // What a listing and a search pass over; which files a search takes, and which types.
+        vec![0, 1, b'a', 1, 0, 0, 0, 0],
+        vec![0, 1, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0],
+        vec![0, 1, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0],
+        vec![0, 1, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0],
     ]);
     leads
 }
@@ -54,7 +59,7 @@ fn a_hostile_length_costs_little_memory() {
     let bodies = hostile_bodies();
     for direction in &ALL {
         let mut most = 0;
-        for code in 0..=15 {
+        for code in 0..=20 {
             for body in &bodies {
                 let packet = raw(direction.tag, code, body, b"");
                 let (_, peak) = peak_of(|| (direction.reencode)(&packet));

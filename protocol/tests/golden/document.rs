@@ -136,8 +136,10 @@ fn the_table_of_limits_is_the_constants() {
         FRAME_BYTES_MAX CONTENT_BYTES_MAX HEADER_BYTES BODY_BYTES_MAX NAME_BYTES_MAX
         PATH_BYTES_MAX SELECTOR_BYTES_MAX LABEL_BYTES_MAX PATTERN_BYTES_MAX
         SEARCH_PATTERN_BYTES_MAX REASON_BYTES_MAX CURSOR_BYTES_MAX ROOTS_MAX GRANTS_MAX
-        DENIALS_MAX AUTHORITY_BYTES_MAX READ_FILES_MAX SEARCH_GLOBS_MAX IN_FLIGHT_MAX STREAMS_MAX
-        STREAM_FRAME_BYTES SEND_DEADLINE_MS SCAN_BYTES_MAX LIST_ENTRIES_MAX WALK_DEPTH_MAX
+        DENIALS_MAX AUTHORITY_BYTES_MAX READ_FILES_MAX SEARCH_GLOBS_MAX SEARCH_TYPE_GLOBS_MAX
+        KINDS_MAX IGNORE_BYTES_MAX IGNORE_FILE_BYTES_MAX IGNORE_RULES_MAX IN_FLIGHT_MAX STREAMS_MAX
+        STREAM_FRAME_BYTES PROGRESS_MS SEND_DEADLINE_MS SCAN_BYTES_MAX LIST_ENTRIES_MAX
+        SORTED_ENTRIES_MAX WALK_DEPTH_MAX
         SEARCH_FILE_BYTES_DEFAULT SEARCH_FILE_BYTES_MAX SEARCH_MATCHES_MAX SEARCH_LINE_BYTES_MAX
         SEARCH_CONTEXT_MAX STREAM_TIME_MS_MAX SEARCH_HEAP_BYTES_MAX LINKS_MAX RESOLVE_TRIES_MAX
         DESCRIPTORS_MAX SESSIONS_MAX CHANGES_MAX EDITS_MAX PARTS_MAX LEADS_MAX MATCHED_MAX
@@ -194,9 +196,17 @@ fn the_table_of_enums_is_the_enums() {
         arms::<s::Rest>("Rest"),
         arms::<s::Steadiness>("Steadiness"),
         arms::<s::Detail>("Detail"),
+        arms::<s::Ignored>("Ignored"),
+        arms::<s::DotNames>("DotNames"),
+        arms::<s::Order>("Order"),
         arms::<s::Syntax>("Syntax"),
         arms::<s::Case>("Case"),
         arms::<s::Boundaries>("Boundaries"),
+        arms::<s::MultiLine>("MultiLine"),
+        arms::<s::Sense>("Sense"),
+        arms::<s::Binary>("Binary"),
+        arms::<s::TextEncoding>("TextEncoding"),
+        arms::<s::LineRole>("LineRole"),
         arms::<s::VersionControl>("VersionControl"),
         arms::<s::CutReason>("CutReason"),
         arms::<s::Closing>("Closing"),

@@ -179,6 +179,7 @@ fn later() -> Vec<Case<Order>> {
             label: Some(label("docs")),
         }]),
         within: Some(SessionId(7)),
+        ignore: bytes(b"*.caf\xe9\n"),
     };
     let (run, after) = (RunId(300), 128);
     vec![

@@ -3,15 +3,14 @@
 use crate::effects::{changed, changed_failed, changed_uncertain, composed, conflicted, planned};
 use crate::granted;
 use crate::values::{
-    CAFE, Case, DIFF, authority, binding, bytes, few, grant_view, incarnation, label, limits, path,
-    refusal, rule, text, time,
+    CAFE, Case, DIFF, authority, binding, bytes, few, grant_view, incarnation, label, limits,
+    refusal, rule, text,
 };
 use portcullis_protocol::authority::{Effect, Scope};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Closing, Completeness, CutReason, DenialView, Done, Encoding, Entries, Entry, EntryDetail,
-    FinalNewline, Found, FoundLine, GrantView, Identity, Matches, More, Ping, ReadEnd, ReadPart,
-    ReadTail, Reply, Rest, RootView, SessionId, Statistics, Steadiness, TextSurvey, UploadId,
+    Closing, DenialView, Encoding, FinalNewline, GrantView, Identity, More, Ping, ReadEnd,
+    ReadPart, ReadTail, Reply, Rest, RootView, SessionId, Steadiness, TextSurvey, UploadId,
     Uploaded, Verdict, Welcome,
 };
 use portcullis_protocol::verb::VerbSet;
@@ -32,10 +31,6 @@ pub(crate) fn cases() -> Vec<Case<Reply>> {
         ),
         Case::new("reply-02-whoami", 2, Reply::Whoami(whoami())),
         Case::new("reply-03-stat", 3, Reply::Stat(binding(CAFE, Kind::Link))),
-        Case::new("reply-05-entries", 5, Reply::Entries(entries())),
-        Case::new("reply-06-matches", 7, Reply::Matches(matches())),
-        Case::new("reply-07-done", 7, Reply::Done(done())),
-        Case::new("reply-07-done-cut", 5, Reply::Done(cut())),
         Case::new("reply-08-why", 8, Reply::Why(allowed)),
         Case::new(
             "reply-08-why-refused",
@@ -46,6 +41,7 @@ pub(crate) fn cases() -> Vec<Case<Reply>> {
         Case::new("reply-10-closing", 0, Reply::Closing(Closing::Incompatible)),
     ];
     cases.extend(parts());
+    cases.extend(crate::finding::replies());
     cases.extend(effects());
     cases.extend(granted::replies());
     cases
@@ -158,84 +154,4 @@ fn parts() -> Vec<Case<Reply>> {
             Reply::ReadPart(last(ReadTail::Refused(refusal()))),
         ),
     ]
-}
-
-fn entries() -> Entries {
-    Entries {
-        start: Some(binding(b"src", Kind::Directory)),
-        entries: vec![
-            Entry {
-                path: path(CAFE),
-                kind: Kind::Link,
-                denied: None,
-                detail: Some(EntryDetail {
-                    size: 9,
-                    mode: 0o777,
-                    modified: time(0),
-                    link: Some(bytes(b"\xff")),
-                }),
-            },
-            Entry {
-                path: path(b"src/.env"),
-                kind: Kind::Fifo,
-                denied: Some(text("builtin:env")),
-                detail: None,
-            },
-        ],
-    }
-}
-
-fn matches() -> Matches {
-    Matches {
-        start: None,
-        found: vec![
-            Found::File { path: path(CAFE) },
-            Found::Line(FoundLine {
-                number: 300,
-                offset: 9_000,
-                column: 1,
-                text: bytes(b"h\xe9llo"),
-                cut_before: 0,
-                cut_after: 70_000,
-            }),
-            Found::Count {
-                path: path(CAFE),
-                lines: 128,
-            },
-        ],
-    }
-}
-
-fn done() -> Done {
-    Done {
-        completeness: Completeness::Complete,
-        statistics: Statistics {
-            directories: 1,
-            files: 2,
-            bytes: 300,
-            sent: 4,
-            over_file_limit: 5,
-            binary: 6,
-            too_large: 7,
-            unreadable: 8,
-            denied: 9,
-            not_regular: 10,
-            mounts: 11,
-            changed: 12,
-            too_deep: 13,
-            version_control: 14,
-            excluded: 15,
-            temporaries: 16,
-        },
-    }
-}
-
-fn cut() -> Done {
-    Done {
-        completeness: Completeness::Cut {
-            reason: CutReason::Limit,
-            cursor: Some(bytes(b"\x01caf\xe9")),
-        },
-        statistics: Statistics::default(),
-    }
 }

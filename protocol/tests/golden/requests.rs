@@ -1,9 +1,8 @@
 //! Every request, worker to gate.
 
-use crate::values::{CAFE, Case, bytes, few, in_root, incarnation, limits, selector, text};
+use crate::values::{CAFE, Case, few, in_root, incarnation, limits, selector, text};
 use portcullis_protocol::session::{
-    Boundaries, Cancel, Case as LetterCase, Detail, Glob, Hello, Links, List, Ping, Range, Read,
-    Request, Search, SearchMode, Stat, Survey, Syntax, VersionControl, Whoami, Why,
+    Cancel, Hello, Links, Ping, Range, Read, Request, Stat, Survey, Whoami, Why,
 };
 use portcullis_protocol::verb::Verb;
 
@@ -19,10 +18,6 @@ pub(crate) fn cases() -> Vec<Case<Request>> {
                 links: Links::Keep,
             }),
         ),
-        Case::new("request-04-list", 5, Request::List(list())),
-        Case::new("request-05-glob", 6, Request::Glob(glob())),
-        Case::new("request-06-search", 7, Request::Search(search())),
-        Case::new("request-06-search-least", 7, Request::Search(least())),
         Case::new(
             "request-07-why",
             8,
@@ -39,6 +34,7 @@ pub(crate) fn cases() -> Vec<Case<Request>> {
         Case::new("request-09-ping", u32::MAX, Request::Ping(Ping {})).with(b"\x00still\xff"),
     ];
     cases.extend(reads());
+    cases.extend(crate::finding::requests());
     cases.extend(crate::changes::cases());
     cases.extend(crate::granted::requests());
     cases
@@ -83,59 +79,4 @@ fn reads() -> Vec<Case<Request>> {
             read(Range::Tail { count: 128 }, Survey::None),
         ),
     ]
-}
-
-fn list() -> List {
-    List {
-        selector: in_root("docs", b"."),
-        depth: 2,
-        detail: Detail::Full,
-        limit: 10_000,
-        cursor: Some(bytes(b"\x01caf\xe9")),
-    }
-}
-
-fn glob() -> Glob {
-    Glob {
-        selector: selector(b"src"),
-        pattern: bytes(b"**/caf\xe9.{rs,toml}"),
-        detail: Detail::Names,
-        limit: 100,
-        cursor: None,
-    }
-}
-
-fn search() -> Search {
-    Search {
-        selector: selector(b"src"),
-        pattern: bytes(br"fn \w+\("),
-        syntax: Syntax::Regex,
-        case: LetterCase::Smart,
-        boundaries: Boundaries::Word,
-        mode: SearchMode::Content {
-            before: 1,
-            after: 2,
-        },
-        include: few(vec![bytes(b"*.rs"), bytes(b"*.toml")]),
-        exclude: few(vec![bytes(b"target")]),
-        version_control: VersionControl::Include,
-        limit: 100_000,
-        limit_per_file: 10,
-        file_bytes_max: 16 * 1024 * 1024,
-        time_ms: 120_000,
-    }
-}
-
-fn least() -> Search {
-    Search {
-        pattern: bytes(b"\xff"),
-        syntax: Syntax::Literal,
-        case: LetterCase::Sensitive,
-        boundaries: Boundaries::Anywhere,
-        mode: SearchMode::Count,
-        include: few(Vec::new()),
-        exclude: few(Vec::new()),
-        version_control: VersionControl::Skip,
-        ..search()
-    }
 }

@@ -131,6 +131,7 @@ fn mint() -> Mint {
         exceptions: few(vec![text("builtin:env")]),
         expires_ms: Some(1_700_000_000_000),
         within: Some(SessionId(7)),
+        ignore: bytes(b"/target/\n!keep\xe9\n"),
     }
 }
 
@@ -230,6 +231,7 @@ pub(crate) fn commands() -> Vec<Case<Command>> {
         }),
         duty: Duty::Serve,
         lineage: few(vec![granted::ancestor()]),
+        ignore: bytes(b"*.caf\xe9\n"),
     };
     let observe = Setup {
         duty: Duty::Observe(effects::intent()),

@@ -4,7 +4,7 @@ use super::{OUTSIDE_NAME, SECRET};
 use portcullis_client::{FileContent, Session, ask};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Detail, Done, Entry, Found, Links, Selector, Syntax, Verdict, VersionControl,
+    Detail, Done, Entry, Found, Links, Passing, Selector, Syntax, Verdict,
 };
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Binding, Kind};
@@ -43,10 +43,10 @@ pub fn every_at(session: &mut Session, selector: Selector) -> All {
     (list.depth, list.detail) = (u32::MAX, Detail::Full);
     let list = refusal_of(session.list(&list).and_then(drain));
     let mut glob = ask::glob(selector.clone(), "**").unwrap();
-    glob.detail = Detail::Full;
+    (glob.detail, glob.passing) = (Detail::Full, Passing::nothing());
     let glob = refusal_of(session.glob(&glob).and_then(drain));
     let mut search = ask::search(selector.clone(), "^").unwrap();
-    (search.syntax, search.version_control) = (Syntax::Regex, VersionControl::Include);
+    (search.syntax, search.passing) = (Syntax::Regex, Passing::nothing());
     let search = refusal_of(session.search(&search).and_then(drain));
     let written = selector.path.as_slice().to_vec();
     let all = All {

@@ -1,6 +1,8 @@
 //! Raw system calls that the tests attempt and no library offers safely.
 #![expect(unsafe_code, reason = "attempts that no safe wrapper would make")]
 
+pub mod cpu;
+
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -28,6 +28,8 @@ pub(super) struct File {
     pub(super) deciding: Option<DecidingWord>,
     pub(super) durability: Option<Spanned<DurabilityWord>>,
     #[serde(default)]
+    pub(super) ignore_files: Vec<Spanned<String>>,
+    #[serde(default)]
     pub(super) test: Vec<Test>,
 }
 

@@ -16,12 +16,12 @@ fn labels_are_unique_and_fit() {
 
 #[test]
 fn rules_are_named_by_their_option() {
-    let rules = rules("--hide", Effect::Hide, &["a/*.key".into()]).unwrap();
+    let rules = rules::rules("--hide", Effect::Hide, &["a/*.key".into()]).unwrap();
     assert_eq!(rules[0].name, "--hide a/*.key");
-    assert!(super::rules("--hide", Effect::Hide, &["x".repeat(300).into()]).is_err());
+    assert!(rules::rules("--hide", Effect::Hide, &["x".repeat(300).into()]).is_err());
     for useless in ["", "./a", "a/../b", "/a", "a/", "a//b", ".."] {
         assert!(
-            super::rules("--hide", Effect::Hide, &[useless.into()]).is_err(),
+            rules::rules("--hide", Effect::Hide, &[useless.into()]).is_err(),
             "{useless}"
         );
     }

@@ -10,7 +10,7 @@ mod tally;
 use self::asked::Asked;
 use crate::args::{Ending, RunArguments};
 use crate::broker::Broker;
-use crate::reach::{Ground, Hiding, ReachError, require_roots};
+use crate::reach::{Ground, Hiding, IgnoreRules, ReachError, require_roots};
 use crate::say;
 use crate::worker::{self, Ended, LaunchError, NOT_CONFINED, Running, Worker};
 use portcullis_client::Session;
@@ -101,10 +101,11 @@ fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
         return Err(RunError::Variable(escape(name.as_bytes())));
     }
     require_roots(&arguments.reach)?;
+    let ignored = IgnoreRules::of(&arguments.ignore).map_err(ReachError::from)?;
     // Before any thread exists, so that all of them leave these signals to the one that waits.
     signals::block()?;
     let mut broker = Broker::seated(arguments.seat.choice()).map_err(ReachError::from)?;
-    let ground = Ground::seal(&mut broker, &arguments.reach)?;
+    let ground = Ground::seal(&mut broker, &arguments.reach)?.ignoring(&ignored)?;
     if let Some(why) = ground.undecidable(arguments.seat.choice()) {
         return Err(RunError::Undecidable(why));
     }

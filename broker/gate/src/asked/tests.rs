@@ -177,6 +177,9 @@ fn there_is_one_form_of_one_operation() {
         selector: selector("d"),
         depth: 1,
         detail: portcullis_protocol::session::Detail::Names,
+        passing: portcullis_protocol::session::Passing::nothing(),
+        kinds: Few::default(),
+        order: portcullis_protocol::session::Order::Name,
         limit: 10,
         cursor: None,
     });

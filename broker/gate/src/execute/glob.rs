@@ -1,57 +1,54 @@
 //! glob: names below a directory that match a pattern.
 
-use super::list::{Chosen, Page, check_limit};
+use super::entries::{Ask, Choose};
 use crate::bind::Bound;
 use crate::outlet::{Gone, Outlet};
 use crate::policy::compile_glob;
 use crate::session::Session;
 use globset::{Candidate, GlobSet, GlobSetBuilder};
-use portcullis_protocol::limits::WALK_DEPTH_MAX;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::Glob;
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::Kind;
+use std::sync::Arc;
 
 /// Whether the pattern and the bounds of a glob can be used.
-pub(crate) fn check(ask: &Glob) -> Result<(), Refusal> {
-    check_limit(Verb::Glob, ask.limit)?;
-    patterns(ask).map(drop)
+pub(crate) fn check(glob: &Glob) -> Result<(), Refusal> {
+    ask(glob).check(&RelPath::root())?;
+    patterns(glob).map(drop)
 }
 
-fn patterns(ask: &Glob) -> Result<Patterns, Refusal> {
-    Patterns::compile(&[ask.pattern.as_slice()])
+fn ask(glob: &Glob) -> Ask<'_> {
+    Ask {
+        verb: Verb::Glob,
+        depth: glob.depth,
+        detail: glob.detail,
+        passing: &glob.passing,
+        kinds: &glob.kinds,
+        order: glob.order,
+        limit: glob.limit,
+        cursor: glob.cursor.as_ref(),
+    }
+}
+
+fn patterns(glob: &Glob) -> Result<Patterns, Refusal> {
+    Patterns::compile(&[glob.pattern.as_slice()])
         .map_err(|note| Refusal::new(Code::BadPattern).of(Verb::Glob).noting(&note))
 }
 
 /// Answers a glob.
 #[expect(clippy::needless_pass_by_value, reason = "a bound operation runs once")]
 pub(crate) fn glob(
-    session: &Session,
+    session: &Arc<Session>,
     bound: Bound,
-    ask: &Glob,
+    glob: &Glob,
     outlet: &mut Outlet,
 ) -> Result<(), Gone> {
-    let patterns = match patterns(ask) {
-        Ok(patterns) => patterns,
-        Err(refusal) => return outlet.refuse(&refusal),
-    };
-    let choose = |met: &super::walk::Met<'_>| {
-        if patterns.take(bound.path(), met.path, met.kind) {
-            Chosen::Yes
-        } else {
-            Chosen::No
-        }
-    };
-    let page = Page {
-        verb: Verb::Glob,
-        detail: ask.detail,
-        limit: ask.limit,
-        depth: WALK_DEPTH_MAX,
-        cursor: ask.cursor.as_ref(),
-        choose: &choose,
-    };
-    page.send(session, &bound, outlet)
+    match patterns(glob) {
+        Ok(patterns) => ask(glob).answer(session, &bound, Choose::Matching(patterns), outlet),
+        Err(refusal) => outlet.refuse(&refusal),
+    }
 }
 
 /// Patterns of one request, relative to where its walk starts.
@@ -60,16 +57,23 @@ pub(super) struct Patterns {
     any: GlobSet,
     /// Patterns that end in a slash: they take directories only.
     directories: GlobSet,
+    /// Names that one of them spells with a dot at the start.
+    dots: GlobSet,
 }
 
 impl Patterns {
     /// Compiles patterns, or says which is wrong and why.
     pub(super) fn compile(patterns: &[&[u8]]) -> Result<Self, String> {
         let (mut any, mut directories) = (GlobSetBuilder::new(), GlobSetBuilder::new());
+        let mut dots = GlobSetBuilder::new();
         for pattern in patterns {
             let text = std::str::from_utf8(pattern)
                 .map_err(|_| "a pattern must be UTF-8; use ? for other bytes".to_owned())?;
-            let text = text.strip_prefix("./").unwrap_or(text);
+            // `./` ties a pattern to the start, as a slash anywhere does.
+            let (text, tied) = match text.strip_prefix("./") {
+                Some(text) => (text, true),
+                None => (text, false),
+            };
             if text.is_empty() || text.starts_with('/') || text.split('/').any(|p| p == "..") {
                 return Err(format!(
                     "`{text}` is not below the directory it is matched in"
@@ -80,18 +84,30 @@ impl Patterns {
                 None => (text, &mut any),
             };
             // Without a slash a pattern means a name at any depth, as in ignore files.
-            let whole = if text.contains('/') {
+            let whole = if tied || text.contains('/') {
                 text.to_owned()
             } else {
                 format!("**/{text}")
             };
             set.add(compile_glob(&whole).map_err(|error| error.to_string())?);
+            for name in dotted(&whole) {
+                // What is cut out of a pattern need not be one: then it spells no name.
+                if let Ok(name) = compile_glob(&name) {
+                    dots.add(name);
+                }
+            }
         }
         let build = |set: GlobSetBuilder| set.build().map_err(|e| e.kind().to_string());
         Ok(Self {
             any: build(any)?,
             directories: build(directories)?,
+            dots: build(dots)?,
         })
+    }
+
+    /// Whether one of them spells `name`, which begins with a dot, with that dot.
+    pub(super) fn spell_dot(&self, name: &[u8]) -> bool {
+        !self.dots.is_empty() && self.dots.is_match_candidate(&Candidate::from_bytes(name))
     }
 
     /// True without any pattern.
@@ -108,6 +124,17 @@ impl Patterns {
         self.any.is_match_candidate(&candidate)
             || (kind == Kind::Directory && self.directories.is_match_candidate(&candidate))
     }
+}
+
+/// The parts of a pattern that begin with a dot, as patterns of one name. Alternatives may end a name
+/// anywhere, so that what is before them is only its beginning.
+fn dotted(pattern: &str) -> impl Iterator<Item = String> {
+    let parts = pattern.split_inclusive(['/', '{', '}', ',']);
+    parts.filter(|part| part.starts_with('.')).map(|part| {
+        let name = part.trim_end_matches(['/', '{', '}', ',']);
+        let open = if part.ends_with('{') { "*" } else { "" };
+        format!("{name}{open}")
+    })
 }
 
 #[cfg(test)]

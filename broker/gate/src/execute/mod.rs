@@ -1,10 +1,14 @@
 //! execute: what each verb does with its bound object.
 
 mod apply;
+mod cursor;
+mod entries;
+mod frames;
 mod glob;
 mod list;
 mod read;
 mod search;
+mod sorted;
 mod survey;
 mod walk;
 

@@ -1,86 +1,146 @@
-//! search: lines of files that match, with the engine of ripgrep on open descriptors.
+//! search: lines of files that match, with the engines of ripgrep on open descriptors.
 
+use super::cursor::After;
+use super::frames::{Ended, Frames, Stop};
 use super::glob::Patterns;
-use super::walk::{Flow, Interrupt, Met, Visitor, Walked, walk};
+use super::walk::{
+    Go, Ground, Hunt, Interrupt, Listing, Met, Passes, Piece, Relief, Route, Takes, Tell, Then,
+    Walk,
+};
 use crate::bind::Bound;
 use crate::outlet::{Gone, Outlet};
+use crate::policy::Judgement;
 use crate::resolve::open_judged;
 use crate::session::Session;
-use crate::sys::file;
 use crate::sys::open::Purpose;
-use found::{Collector, Taken};
-use grep_regex::RegexMatcher;
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
-use portcullis_protocol::limits::{
-    SEARCH_CONTEXT_MAX, SEARCH_FILE_BYTES_MAX, SEARCH_HEAP_BYTES_MAX, SEARCH_MATCHES_MAX,
-    STREAM_TIME_MS_MAX, WALK_DEPTH_MAX,
-};
+use engine::{End, Engine, FileEnd, Nature, Taker};
+use plan::Plan;
+use portcullis_protocol::bounded::{Bytes, Few};
+use portcullis_protocol::limits::{PATTERN_BYTES_MAX, STREAM_TIME_MS_MAX};
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Completeness, CutReason, Done, Reply, Search, SearchMode, VersionControl,
+    Completeness, CutReason, Done, FoundRef, LineRole, Matches, Packed, Reply, Search, SearchMode,
+    Statistics, Weight,
 };
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::Kind;
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
-mod found;
+mod catch;
+mod construct;
+mod engine;
+mod lines;
 mod pattern;
-
-/// Directories passed over unless the request includes them.
-const VERSION_CONTROL: [&[u8]; 4] = [b".git", b".hg", b".svn", b".jj"];
+mod plan;
+mod source;
+mod watch;
 
 /// Whether the patterns and the bounds of a search can be used.
 pub(crate) fn check(ask: &Search) -> Result<(), Refusal> {
-    Plan::new(ask).map(drop)
+    Checked::new(ask, &RelPath::root()).map(drop)
+}
+
+/// A search, checked and compiled.
+struct Checked {
+    passes: Passes,
+    hunt: Searching,
+}
+
+impl Checked {
+    fn new(ask: &Search, start: &RelPath) -> Result<Self, Refusal> {
+        let refuse = |code: Code, note: &str| Refusal::new(code).of(Verb::Search).noting(note);
+        if ask.depth == 0 {
+            return Err(refuse(Code::OutOfRange, "depth must be at least 1"));
+        }
+        let bad = |note: String| refuse(Code::BadPattern, &note);
+        Ok(Self {
+            passes: Passes::new(&ask.passing, start).map_err(bad)?,
+            hunt: Searching {
+                plan: Arc::new(Plan::new(ask)?),
+                mode: ask.mode,
+                start: start.clone(),
+                include: patterns(&ask.include).map_err(bad)?,
+                types: patterns(&ask.types).map_err(bad)?,
+                types_not: patterns(&ask.types_not).map_err(bad)?,
+            },
+        })
+    }
+}
+
+fn patterns<const MAX: usize>(
+    globs: &Few<Bytes<PATTERN_BYTES_MAX>, MAX>,
+) -> Result<Patterns, String> {
+    let globs: Vec<&[u8]> = globs
+        .as_slice()
+        .iter()
+        .map(|glob| glob.as_slice())
+        .collect();
+    Patterns::compile(&globs)
 }
 
 /// Answers a search below a directory, or in one file.
 #[expect(clippy::needless_pass_by_value, reason = "a bound operation runs once")]
 pub(crate) fn search(
-    session: &Session,
+    session: &Arc<Session>,
     bound: Bound,
     ask: &Search,
     outlet: &mut Outlet,
 ) -> Result<(), Gone> {
-    let written = ask.selector.path.as_slice();
-    let plan = match Plan::new(ask) {
-        Ok(plan) => plan,
+    let start = bound.observation().stamp;
+    let resume = match &ask.cursor {
+        None => None,
+        Some(cursor) => match After::read(cursor, start, bound.path()) {
+            Some(After::Name(path)) => Some(path),
+            Some(After::Time(..)) | None => {
+                return outlet.refuse(&Refusal::new(Code::BadCursor).of(Verb::Search));
+            }
+        },
+    };
+    let Checked { passes, hunt } = match Checked::new(ask, bound.path()) {
+        Ok(checked) => checked,
         Err(refusal) => return outlet.refuse(&refusal),
     };
     let time = Duration::from_millis(ask.time_ms.min(STREAM_TIME_MS_MAX).into());
-    let mut walked = Walked::new(session, &bound, Verb::Search, time, outlet);
-    let mut hunt = Hunt {
-        start: bound.path().clone(),
-        searcher: plan.searcher(),
-        plan,
-        collector: Collector::new(
-            ask.mode,
-            ask.limit,
-            bound.binding(),
-            (outlet, &session.meter),
-        ),
-    };
-    let cut = match bound.observation().kind {
-        Kind::Directory => walk(&bound, WALK_DEPTH_MAX, None, &mut walked, &mut hunt)?,
+    let interrupt = Interrupt::new(outlet, time);
+    let mut frames = Frames::new(outlet, &session.meter, bound.binding(), ask.limit);
+    let ended = match bound.observation().kind {
+        Kind::Directory => {
+            let route = Route {
+                verb: Verb::Search,
+                depth: ask.depth,
+                resume: resume.clone(),
+                passes,
+                listing: Listing::Opened,
+            };
+            Walk::new(session, &bound, route, interrupt, hunt).run(&mut frames)
+        }
         Kind::File | Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
-            let size = bound.observation().stamp.size;
-            hunt.file(bound.path(), bound.object(), size, &mut walked)?
+            one_file(&hunt, &bound, &interrupt, &mut frames)
         }
     };
-    hunt.collector.finish()?;
-    if let Some(refusal) = hunt.collector.over_budget() {
-        return outlet.refuse(&refusal.of(Verb::Search).on(written));
-    }
-    let completeness = match cut {
-        None => Completeness::Complete,
-        Some(reason) => Completeness::Cut {
-            reason,
-            cursor: None,
-        },
+    let ended = Ended::of(ended)?;
+    let sent = frames.finish()?;
+    let completeness = match ended {
+        Ended::Told(None) => Completeness::Complete,
+        Ended::Told(Some(reason)) => {
+            let last = match reason {
+                // Not even one file is told whole within this limit: to go on would be to begin again.
+                CutReason::Limit => sent.last,
+                CutReason::Time | CutReason::Cancelled => sent.last.or(resume),
+                CutReason::Changed => None,
+            };
+            let cursor = last.and_then(|last| After::Name(last).cursor(start));
+            Completeness::Cut { reason, cursor }
+        }
+        Ended::Refused(refusal) => {
+            let written = ask.selector.path.as_slice();
+            return outlet.refuse(&refusal.of(Verb::Search).on(written));
+        }
     };
-    let statistics = walked.statistics;
+    let statistics = sent.statistics;
     outlet.send(
         &Reply::Done(Done {
             completeness,
@@ -90,217 +150,173 @@ pub(crate) fn search(
     )
 }
 
-/// A search, checked and compiled.
-struct Plan {
-    matcher: RegexMatcher,
-    mode: SearchMode,
-    include: Patterns,
-    exclude: Patterns,
-    version_control: VersionControl,
-    per_file: u32,
-    file_bytes_max: u64,
+/// Searches the one file that was bound.
+fn one_file(
+    hunt: &Searching,
+    bound: &Bound,
+    interrupt: &Interrupt,
+    frames: &mut Frames<'_, Matches>,
+) -> Result<Option<CutReason>, Stop> {
+    let mut relief = Directly(frames);
+    let mut tell = Tell::relieved(&mut relief);
+    let size = bound.observation().stamp.size;
+    let file = (bound.path(), bound.object(), size);
+    hunt.search(&mut Engine::new(&hunt.plan), file, interrupt, &mut tell);
+    let (packed, statistics) = tell.end()?;
+    relief.hand_over(packed, statistics)?;
+    Ok(interrupt.reason())
 }
 
-impl Plan {
-    fn new(ask: &Search) -> Result<Self, Refusal> {
-        let refuse = |code: Code, note: &str| Refusal::new(code).of(Verb::Search).noting(note);
-        let range = |note: String| refuse(Code::OutOfRange, &note);
-        if ask.limit == 0 || ask.limit > SEARCH_MATCHES_MAX || ask.limit_per_file == 0 {
-            return Err(range(format!("limits must be 1 to {SEARCH_MATCHES_MAX}")));
-        }
-        if ask.file_bytes_max > SEARCH_FILE_BYTES_MAX {
-            return Err(range(format!(
-                "files of at most {SEARCH_FILE_BYTES_MAX} bytes"
-            )));
-        }
-        if let SearchMode::Content { before, after } = ask.mode
-            && before.max(after) > SEARCH_CONTEXT_MAX
-        {
-            return Err(range(format!(
-                "at most {SEARCH_CONTEXT_MAX} lines of context"
-            )));
-        }
-        let patterns = |globs: &[portcullis_protocol::bounded::Bytes<_>]| {
-            let globs: Vec<&[u8]> = globs.iter().map(|glob| glob.as_slice()).collect();
-            Patterns::compile(&globs).map_err(|note| refuse(Code::BadPattern, &note))
-        };
-        Ok(Self {
-            matcher: pattern::compile(ask).map_err(|note| refuse(Code::BadPattern, &note))?,
-            mode: ask.mode,
-            include: patterns(ask.include.as_slice())?,
-            exclude: patterns(ask.exclude.as_slice())?,
-            version_control: ask.version_control,
-            per_file: ask.limit_per_file,
-            file_bytes_max: ask.file_bytes_max,
-        })
-    }
+/// Sends what is handed over.
+struct Directly<'f, 'o>(&'f mut Frames<'o, Matches>);
 
-    fn searcher(&self) -> Searcher {
-        let (before, after) = match self.mode {
-            SearchMode::Content { before, after } => (before, after),
-            SearchMode::Files | SearchMode::Count => (0, 0),
-        };
-        SearcherBuilder::new()
-            .line_number(true)
-            .before_context(before.into())
-            .after_context(after.into())
-            .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(SEARCH_HEAP_BYTES_MAX))
-            .build()
+impl Relief<Matches> for Directly<'_, '_> {
+    fn hand_over(&mut self, packed: Packed<Matches>, counted: Statistics) -> Result<(), Stop> {
+        let Self(frames) = self;
+        frames.take(&Piece::whole(packed, counted))
     }
 }
 
 /// A search under way.
-struct Hunt<'a> {
-    plan: Plan,
+struct Searching {
+    plan: Arc<Plan>,
+    mode: SearchMode,
     start: RelPath,
-    searcher: Searcher,
-    collector: Collector<'a>,
+    include: Patterns,
+    types: Patterns,
+    types_not: Patterns,
 }
 
-impl Hunt<'_> {
-    /// Searches one open file.
-    fn file(
-        &mut self,
-        path: &RelPath,
-        object: BorrowedFd<'_>,
-        size: u64,
-        walked: &mut Walked<'_>,
-    ) -> Result<Option<CutReason>, Gone> {
-        if size > self.plan.file_bytes_max {
-            walked.statistics.too_large += 1;
-            return Ok(None);
-        }
-        walked.statistics.files += 1;
-        let mut reader = Reader {
-            object,
-            at: 0,
-            end: self.plan.file_bytes_max,
-            interrupt: walked.interrupt.clone(),
-            cut: None,
+impl Searching {
+    /// Searches an open file, and counts how that went.
+    fn search(
+        &self,
+        engine: &mut Engine,
+        (path, object, size): (&RelPath, BorrowedFd<'_>, u64),
+        interrupt: &Interrupt,
+        tell: &mut Tell<'_, Matches>,
+    ) {
+        let mut taking = Taking {
+            mode: self.mode,
+            tell,
         };
-        let mut taken = Taken::new(path, self.plan.per_file);
-        let result = {
-            let mut sink = self.collector.sink(&self.plan.matcher, &mut taken);
-            self.searcher
-                .search_reader(&self.plan.matcher, &mut reader, &mut sink)
-        };
-        let (read, cut) = (reader.at, reader.cut);
-        walked.statistics.bytes += read;
-        if taken.binary {
-            walked.statistics.binary += 1;
+        let FileEnd {
+            lines: _,
+            bytes,
+            over_file_limit,
+            nature,
+            end,
+        } = engine.search(path, (object, size), interrupt, &mut taking);
+        let statistics = &mut tell.statistics;
+        statistics.bytes += bytes;
+        statistics.over_file_limit += over_file_limit;
+        match nature {
+            Nature::Text => {}
+            Nature::Binary => statistics.binary += 1,
         }
-        walked.statistics.over_file_limit += taken.over_limit;
-        if cut.is_some() {
-            self.collector.close_file(&taken, &mut walked.statistics)?;
-            return Ok(cut);
+        match end {
+            End::Whole | End::Stopped | End::Cut(_) => statistics.files += 1,
+            End::TooLarge | End::OverHeap => statistics.too_large += 1,
+            End::Unreadable(errno) => tell.count(errno),
         }
-        if result.is_err() {
-            walked.statistics.unreadable += 1;
-        }
-        self.collector.close_file(&taken, &mut walked.statistics)?;
-        Ok(self.collector.is_full().then_some(CutReason::Limit))
     }
 }
 
-impl Visitor for Hunt<'_> {
-    fn visit(&mut self, met: &Met<'_>, walk: &mut Walked<'_>) -> Result<Flow, Gone> {
-        if met.denied.is_some() {
-            walk.statistics.denied += 1;
-            return Ok(Flow::Past);
+/// Takes what the engine finds.
+struct Taking<'a, 't> {
+    mode: SearchMode,
+    tell: &'a mut Tell<'t, Matches>,
+}
+
+impl Taker for Taking<'_, '_> {
+    fn take(&mut self, found: &FoundRef<'_>) -> engine::Go {
+        let weight = match (self.mode, found) {
+            (SearchMode::Content { .. }, FoundRef::File { .. }) => Weight::Heads,
+            (_, FoundRef::File { .. } | FoundRef::Count { .. }) => Weight::Counts,
+            (_, FoundRef::Line(line)) => match line.role {
+                LineRole::Match | LineRole::Binary => Weight::Counts,
+                LineRole::Context => Weight::Free,
+            },
+        };
+        match self.tell.push(found, weight) {
+            Go::On => engine::Go::On,
+            Go::Stop => engine::Go::Stop,
         }
-        if self.plan.exclude.take(&self.start, met.path, met.kind) {
-            walk.statistics.excluded += 1;
-            return Ok(Flow::Past);
+    }
+}
+
+impl Hunt for Searching {
+    type Told = Matches;
+    type Hand = Engine;
+
+    fn hand(&self) -> Engine {
+        Engine::new(&self.plan)
+    }
+
+    fn takes(&self, met: &Met<'_>) -> Takes {
+        if met.kind == Kind::File
+            && !self.include.is_empty()
+            && self.include.take(&self.start, met.path, met.kind)
+        {
+            Takes::Ignored
+        } else if self.include.spell_dot(met.name) {
+            Takes::Dot
+        } else {
+            Takes::Usual
+        }
+    }
+
+    fn meet(&self, _: &Ground, met: &Met<'_>, tell: &mut Tell<'_, Matches>) -> Then {
+        if met.denied.is_some() {
+            return Then::Done;
         }
         match met.kind {
-            Kind::Directory => {
-                let name = met.path.last().unwrap_or_default();
-                if self.plan.version_control == VersionControl::Skip
-                    && VERSION_CONTROL.contains(&name)
-                {
-                    walk.statistics.version_control += 1;
-                    return Ok(Flow::Past);
-                }
-                Ok(Flow::On)
-            }
+            Kind::Directory => Then::Done,
             Kind::File => {
-                if !self.plan.include.is_empty()
-                    && !self.plan.include.take(&self.start, met.path, met.kind)
-                {
-                    walk.statistics.excluded += 1;
-                    return Ok(Flow::Past);
+                let takes = |patterns: &Patterns| patterns.take(&self.start, met.path, met.kind);
+                let wanted = |patterns: &Patterns| patterns.is_empty() || takes(patterns);
+                if wanted(&self.include) && wanted(&self.types) && !takes(&self.types_not) {
+                    Then::Work
+                } else {
+                    tell.statistics.excluded += 1;
+                    Then::Done
                 }
-                self.open_and_search(met.path, walk)
             }
             Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
-                walk.statistics.not_regular += 1;
-                Ok(Flow::Past)
+                tell.statistics.not_regular += 1;
+                Then::Done
             }
         }
     }
-}
 
-impl Hunt<'_> {
-    fn open_and_search(&mut self, path: &RelPath, walk: &mut Walked<'_>) -> Result<Flow, Gone> {
+    fn file(
+        &self,
+        walk: &Ground,
+        engine: &mut Engine,
+        path: &RelPath,
+        tell: &mut Tell<'_, Matches>,
+    ) {
         let opened = walk
             .root_fd()
-            .and_then(|root| open_judged(walk.session, root, path, Purpose::Content));
+            .and_then(|root| open_judged(&walk.session, root, path, Purpose::Content));
         let (object, observed) = match opened {
             Ok(opened) => opened,
-            Err(errno) => {
-                walk.count(errno);
-                return Ok(Flow::Past);
-            }
+            Err(errno) => return tell.count(errno),
         };
         // What the directory called a file may be something else by now.
         if observed.kind != Kind::File {
-            walk.statistics.changed += 1;
-            return Ok(Flow::Past);
+            tell.statistics.changed += 1;
+            return;
         }
         let stamp = observed.stamp;
-        match walk
-            .session
-            .policy
-            .judge_object((stamp.device, stamp.inode), Verb::Search)
-        {
-            crate::policy::Judgement::Clear => {}
-            crate::policy::Judgement::Denied(_) | crate::policy::Judgement::Asks(_) => {
-                walk.statistics.denied += 1;
-                return Ok(Flow::Past);
+        let policy = &walk.session.policy;
+        match policy.judge_object((stamp.device, stamp.inode), Verb::Search) {
+            Judgement::Clear => {
+                let file = (path, object.as_fd(), stamp.size);
+                self.search(engine, file, &walk.interrupt, tell);
             }
-            crate::policy::Judgement::Hidden => return Ok(Flow::Past),
+            Judgement::Denied(_) | Judgement::Asks(_) => tell.statistics.denied += 1,
+            Judgement::Hidden => {}
         }
-        match self.file(path, object.as_fd(), stamp.size, walk)? {
-            None => Ok(Flow::Past),
-            Some(cut) => Ok(Flow::Stop(cut)),
-        }
-    }
-}
-
-/// A file as the engine reads it: never past the size limit, and interrupted between reads.
-struct Reader<'a> {
-    object: BorrowedFd<'a>,
-    at: u64,
-    end: u64,
-    interrupt: Interrupt,
-    cut: Option<CutReason>,
-}
-
-impl std::io::Read for Reader<'_> {
-    fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
-        if let Some(cut) = self.interrupt.reason() {
-            self.cut = Some(cut);
-            return Err(std::io::ErrorKind::TimedOut.into());
-        }
-        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
-        let len = room.len().min(left);
-        let n = file::read_at(
-            self.object,
-            room.get_mut(..len).unwrap_or_default(),
-            self.at,
-        )?;
-        self.at += u64::try_from(n).unwrap_or(0);
-        Ok(n)
     }
 }

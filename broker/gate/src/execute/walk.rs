@@ -1,344 +1,424 @@
-//! Walking below a bound directory, in order, with bounded memory and without open parents.
+//! Walking below a bound directory: several threads, one answer in order, bounded memory.
 //!
-//! Every directory is opened from the root by its whole path, so one that was moved out or
-//! replaced by a link is refused by the kernel and counted as changed. Denials are judged in the
-//! walk: hidden names are neither seen nor counted.
+//! Every directory and file is opened from the root by its whole path, so one that was moved out or
+//! replaced by a link is refused by the kernel and counted as changed; no directory stays open. Denials
+//! are judged in the walk, on each name before anything of it is opened: hidden names are neither seen
+//! nor counted.
+//!
+//! ```text
+//! [`Board`] what is done and to be done, in order   [`step`] one directory becomes results and units
+//! [`Names`] the names of one directory, bounded      [`Hunt`] what a verb does with what is met
+//! ```
 
-mod visit;
+mod board;
+mod files;
+mod interrupt;
+mod meet;
+mod names;
+mod passes;
+mod rules;
+mod step;
+mod tell;
 
-pub(super) use visit::{Flow, Interrupt, Met, Visitor, Walked};
+pub(super) use interrupt::Interrupt;
+pub(super) use passes::Passes;
+pub(super) use tell::{Go, Last, Piece, Relief, Tell};
 
+use super::frames::{Frames, Stop};
 use crate::bind::Bound;
-use crate::outlet::Gone;
-use crate::policy::{Judgement, Place};
-use crate::sys::directory::{self, Fetch};
-use crate::sys::open::{self, Purpose};
-use portcullis_protocol::ledger::Temporary;
-use portcullis_protocol::limits::WALK_DEPTH_MAX;
-use portcullis_protocol::path::RelPath;
+use crate::ignored::Rules;
+use crate::policy::{Met as Judged, Room};
+use crate::pool::Help;
+use crate::session::Session;
+use crate::sys::directory::Fetch;
+use board::{Board, Outcome, Place};
+use names::{Names, Rest};
+use portcullis_protocol::path::{NameError, RelPath};
 use portcullis_protocol::refusal::Rule;
-use portcullis_protocol::session::CutReason;
-use portcullis_protocol::view::Kind;
+use portcullis_protocol::session::{CutReason, Progress, Streamed};
+use portcullis_protocol::verb::Verb;
+use portcullis_protocol::view::{Kind, RootIndex};
 use rustix::io::Errno;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-use std::ops::ControlFlow;
-use std::os::fd::AsFd as _;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tell::Role;
 
-/// Names held in memory by one walk, over all its levels.
-const NAMES_MAX: usize = 200_000;
-/// Names of one directory held at least, however full the rest is.
-const NAMES_MIN: usize = 512;
-/// Entries between two looks at the clock and the cancel flag.
-const UNIT: u32 = 64;
+/// How long a walk goes on alone before it asks for help: most are over by then, and waking a thread
+/// costs more than they do.
+const ALONE: Duration = Duration::from_millis(2);
+/// Units taken at once: directories beside one another are looked at together.
+const TOGETHER: usize = 8;
+/// How long a thread that finds nothing to do waits before it looks at the clock again.
+const IDLE: Duration = Duration::from_millis(5);
 
-/// A name waiting in a level, ordered by its bytes.
+/// What a verb does with what a walk meets. Several threads call it at once.
+pub(super) trait Hunt: Send + Sync + 'static {
+    /// What is told.
+    type Told: Streamed + Send + Sync + 'static;
+    /// What one thread needs for it.
+    type Hand: Send;
+
+    /// The means of one thread.
+    fn hand(&self) -> Self::Hand;
+    /// Whether a name that begins with a dot, or is ignored, is taken all the same.
+    fn takes(&self, met: &Met<'_>) -> Takes;
+    /// One name that is not passed over.
+    fn meet(&self, walk: &Ground, met: &Met<'_>, tell: &mut Tell<'_, Self::Told>) -> Then;
+    /// One file that was put off by [`Self::meet`].
+    fn file(
+        &self,
+        walk: &Ground,
+        hand: &mut Self::Hand,
+        path: &RelPath,
+        tell: &mut Tell<'_, Self::Told>,
+    );
+}
+
+/// Which of the reasons to pass over a name do not hold for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// All hold.
+    Usual,
+    /// It may begin with a dot.
+    Dot,
+    /// It may begin with a dot, and may be ignored.
+    Ignored,
+}
+
+/// What becomes of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
+    /// It is done with. A directory is entered.
+    Done,
+    /// It is a file to be worked on.
+    Work,
+}
+
+/// One name of a walk, judged.
 #[derive(Debug)]
-struct Waiting {
-    name: Vec<u8>,
-    kind: Kind,
-    inode: u64,
+pub(super) struct Met<'a> {
+    pub(super) path: &'a RelPath,
+    pub(super) name: &'a [u8],
+    pub(super) kind: Kind,
+    /// The rule that denies the walk's verb here.
+    pub(super) denied: Option<&'a Rule>,
+    pub(super) room: &'a Room,
+    pub(super) judged: &'a Judged,
+    /// Device and inode, as the directory gave them.
+    pub(super) object: (u64, u64),
 }
 
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for Waiting {}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.name.cmp(&other.name)
-    }
-}
-
-/// One directory of the walk: some of its names, smallest last, and which come after them.
-struct Level {
+/// A directory of a walk.
+#[derive(Debug)]
+pub(super) struct Above {
     path: RelPath,
-    place: Place,
-    device: u64,
-    names: Vec<Waiting>,
-    rest: Rest,
+    room: Room,
+    rules: Rules,
+    object: (u64, u64),
+    /// Levels below the start.
+    depth: u32,
 }
 
-/// The names of a directory that were not read yet.
-#[derive(Debug, PartialEq, Eq)]
-enum Rest {
-    /// Those at or after this one; the empty name is before all.
-    From(Vec<u8>),
-    /// Those after this one.
-    After(Vec<u8>),
-    /// None.
-    None,
+impl Above {
+    /// The path of a name in it.
+    pub(super) fn join(&self, name: &[u8]) -> Result<RelPath, NameError> {
+        self.path.join(name)
+    }
 }
 
-impl Rest {
-    fn has(&self, name: &[u8]) -> bool {
-        match self {
-            Self::From(first) => name >= first.as_slice(),
-            Self::After(last) => name > last.as_slice(),
-            Self::None => false,
+/// Names of a directory whose files are still to be worked on.
+#[derive(Debug)]
+struct Listed {
+    above: Arc<Above>,
+    names: Names,
+    /// Rows of `names`.
+    files: Vec<u32>,
+    held: Arc<AtomicUsize>,
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        self.held.fetch_sub(self.names.cost(), Ordering::Relaxed);
+    }
+}
+
+/// Something to do.
+#[derive(Debug)]
+enum Unit {
+    /// The directory where the walk begins.
+    Start(Box<Start>),
+    /// A directory that was met.
+    Directory { above: Arc<Above>, name: Box<[u8]> },
+    /// Names of a directory that were too many before.
+    Rest { of: Arc<Above>, rest: Rest },
+    /// Files of a directory.
+    Files {
+        listed: Arc<Listed>,
+        from: usize,
+        to: usize,
+    },
+}
+
+#[derive(Debug)]
+struct Start {
+    path: RelPath,
+    room: Room,
+    rules: Rules,
+}
+
+impl board::Together for Unit {
+    fn goes_with(&self, first: &Self) -> bool {
+        match (self, first) {
+            (Self::Directory { above, .. }, Self::Directory { above: of, .. }) => {
+                Arc::ptr_eq(above, of)
+            }
+            (
+                Self::Start(_) | Self::Directory { .. } | Self::Rest { .. } | Self::Files { .. },
+                Self::Start(_) | Self::Directory { .. } | Self::Rest { .. } | Self::Files { .. },
+            ) => false,
         }
     }
 }
 
-/// Walks below `bound`, at most `depth` levels, after `resume` if there is one. Gives why it
-/// stopped early, if it did.
-pub(super) fn walk(
-    bound: &Bound,
-    depth: u32,
-    resume: Option<&RelPath>,
-    walked: &mut Walked<'_>,
-    visitor: &mut dyn Visitor,
-) -> Result<Option<CutReason>, Gone> {
-    let place = walked.session.policy.place(walked.root, bound.path());
-    let mut descent = Descent {
-        depth,
-        resume,
-        fetch: Fetch::new(),
-        levels: Vec::new(),
-        held: 0,
-    };
-    if descent.enter(walked, bound.path().clone(), place).is_err() {
-        return Ok(Some(CutReason::Changed));
+/// How a walk goes.
+#[derive(Debug)]
+pub(super) struct Route {
+    pub(super) verb: Verb,
+    /// Levels below the start.
+    pub(super) depth: u32,
+    /// The last object that was told before.
+    pub(super) resume: Option<RelPath>,
+    pub(super) passes: Passes,
+    /// Whether names are told as they are listed, so that each list must have been this directory's
+    /// at this place when it was read.
+    pub(super) listing: Listing,
+}
+
+/// See [`Route::listing`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listing {
+    /// Names are told.
+    Told,
+    /// Only what is opened by its name is told.
+    Opened,
+}
+
+/// Where a walk is, for all its threads.
+#[derive(Debug)]
+pub(super) struct Ground {
+    pub(super) session: Arc<Session>,
+    pub(super) root: RootIndex,
+    pub(super) route: Route,
+    pub(super) interrupt: Interrupt,
+    /// Seconds since 1970, a little before the walk began.
+    began_at: i64,
+    /// Bytes of names held by directories that are not done with.
+    names_held: Arc<AtomicUsize>,
+    seen: Seen,
+}
+
+/// How far all threads are, whatever is told by now.
+#[derive(Debug, Default)]
+struct Seen {
+    directories: AtomicU64,
+    files: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Ground {
+    /// The root's descriptor.
+    pub(super) fn root_fd(&self) -> Result<BorrowedFd<'_>, Errno> {
+        self.session.root(self.root).ok_or(Errno::BADF)
     }
-    descent.run(walked, visitor)
+
+    fn progress(&self) -> Progress {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Progress {
+            directories: of(&self.seen.directories),
+            files: of(&self.seen.files),
+            bytes: of(&self.seen.bytes),
+            sent: 0,
+        }
+    }
 }
 
-/// A walk under way.
-struct Descent<'a> {
-    depth: u32,
-    resume: Option<&'a RelPath>,
+/// What comes of one unit, in order.
+type Outcomes<T> = Vec<Outcome<Unit, Piece<T>>>;
+
+type Work<H> = Board<Unit, Piece<<H as Hunt>::Told>>;
+
+/// A walk, shared by its threads.
+pub(super) struct Walk<H: Hunt> {
+    ground: Ground,
+    hunt: H,
+    board: Mutex<Work<H>>,
+    /// Signalled when the board changed and somebody waits for that.
+    changed: Condvar,
+    idle: AtomicUsize,
+}
+
+/// What one thread works with.
+struct Means<H: Hunt> {
     fetch: Fetch,
-    levels: Vec<Level>,
-    /// Names in all levels.
-    held: usize,
+    names: Names,
+    hand: H::Hand,
 }
 
-/// An object of a level, judged.
-struct Found<'a> {
-    path: RelPath,
-    place: Place,
-    kind: Kind,
-    denied: Option<&'a Rule>,
-    object: (u64, u64),
-}
+impl<H: Hunt> Walk<H> {
+    /// A walk below `bound`.
+    pub(super) fn new(
+        session: &Arc<Session>,
+        bound: &Bound,
+        route: Route,
+        interrupt: Interrupt,
+        hunt: H,
+    ) -> Arc<Self> {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+        let ground = Ground {
+            session: Arc::clone(session),
+            root: bound.root(),
+            route,
+            interrupt,
+            began_at: now.tv_sec.saturating_sub(1),
+            names_held: Arc::default(),
+            seen: Seen::default(),
+        };
+        let start = ground.start(bound.path());
+        Arc::new(Self {
+            ground,
+            hunt,
+            board: Mutex::new(Board::new(Unit::Start(Box::new(start)))),
+            changed: Condvar::new(),
+            idle: AtomicUsize::new(0),
+        })
+    }
 
-impl Descent<'_> {
-    fn run(
-        &mut self,
-        walked: &mut Walked<'_>,
-        visitor: &mut dyn Visitor,
-    ) -> Result<Option<CutReason>, Gone> {
-        let mut unit = 0;
-        while let Some(level) = self.levels.last_mut() {
-            let Some(waiting) = level.names.pop() else {
-                if let Some(cut) = self.refill(walked) {
-                    return Ok(Some(cut));
-                }
-                continue;
-            };
-            self.held = self.held.saturating_sub(1);
-            unit += 1;
-            if unit % UNIT == 0
-                && let Some(cut) = walked.interrupt.reason()
-            {
+    /// What is done with what is met.
+    pub(super) fn hunt(&self) -> &H {
+        &self.hunt
+    }
+
+    /// Walks to the end; gives why it stopped early, if it did.
+    pub(super) fn run(
+        self: &Arc<Self>,
+        frames: &mut Frames<'_, H::Told>,
+    ) -> Result<Option<CutReason>, Stop> {
+        let ended = self.lead(frames);
+        // Those who help leave too.
+        self.ground.interrupt.end();
+        self.changed.notify_all();
+        ended
+    }
+
+    fn lead(self: &Arc<Self>, frames: &mut Frames<'_, H::Told>) -> Result<Option<CutReason>, Stop> {
+        let began = Instant::now();
+        let mut means = self.means();
+        let mut alone = true;
+        loop {
+            if let Some(cut) = self.ground.interrupt.reason() {
                 return Ok(Some(cut));
             }
-            let Some(found) = meet(walked, level, &waiting) else {
-                continue;
+            self.drain(frames)?;
+            frames.breathe(|| self.ground.progress())?;
+            let Some(claimed) = self.claim() else {
+                return Ok(None);
             };
-            let Found {
-                path,
-                place,
-                kind,
-                denied,
-                object,
-            } = found;
-            // The object a cursor names and the directories it lies in were sent before.
-            let sent = self
-                .resume
-                .is_some_and(|resume| resume.below(&path).is_some());
-            let flow = if sent {
-                Flow::On
-            } else {
-                visitor.visit(
-                    &Met {
-                        path: &path,
-                        kind,
-                        denied,
-                        place: &place,
-                        object,
-                    },
-                    walked,
-                )?
+            if alone && began.elapsed() >= ALONE {
+                alone = false;
+                self.ground.session.pool.ask(self);
+            }
+            let role = &mut Role::Lead(frames);
+            self.work(&mut means, claimed, role)?;
+        }
+    }
+
+    /// Sends all results that are in front.
+    fn drain(&self, frames: &mut Frames<'_, H::Told>) -> Result<(), Stop> {
+        loop {
+            let ready: Vec<_> = {
+                let mut board = self.board();
+                let ready = std::iter::from_fn(|| board.pop()).take(64).collect();
+                self.changed_now();
+                ready
             };
-            match flow {
-                Flow::Stop(cut) => return Ok(Some(cut)),
-                Flow::On if kind == Kind::Directory && denied.is_none() => {
-                    self.descend(walked, path, place);
+            if ready.is_empty() {
+                return Ok(());
+            }
+            for piece in &ready {
+                frames.take(piece)?;
+                match piece.end {
+                    tell::Ends::No => {}
+                    tell::Ends::StartGone => return Err(Stop::StartGone),
                 }
-                Flow::On | Flow::Past => {}
             }
         }
-        Ok(None)
     }
 
-    /// Goes into a directory, or counts why not.
-    fn descend(&mut self, walked: &mut Walked<'_>, path: RelPath, place: Place) {
-        let depth = u32::try_from(self.levels.len()).unwrap_or(u32::MAX);
-        if depth >= WALK_DEPTH_MAX {
-            walked.statistics.too_deep += 1;
-        } else if depth < self.depth
-            && let Err(errno) = self.enter(walked, path, place)
-        {
-            walked.count(errno);
-        }
-    }
-
-    /// Opens a directory and reads its first names, from the cursor's place if it lies below.
-    fn enter(&mut self, walked: &mut Walked<'_>, path: RelPath, place: Place) -> Result<(), Errno> {
-        let first = self
-            .resume
-            .and_then(|resume| resume.below(&path))
-            .and_then(|rest| rest.split(|b| *b == b'/').next())
-            .unwrap_or_default();
-        let rest = Rest::From(first.to_vec());
-        let mut level = Level {
-            path,
-            place,
-            device: 0,
-            names: Vec::new(),
-            rest,
-        };
-        read_names(walked, &mut self.fetch, &mut level, self.held)?;
-        walked.statistics.directories += 1;
-        self.held += level.names.len();
-        self.levels.push(level);
-        Ok(())
-    }
-
-    /// Reads on in the last level, or leaves it. The start going away ends the walk.
-    fn refill(&mut self, walked: &mut Walked<'_>) -> Option<CutReason> {
-        let level = self.levels.last_mut()?;
-        if level.rest == Rest::None {
-            self.levels.pop();
+    /// Takes what is to be done next; nothing for now when others do all there is, none when all is
+    /// done.
+    fn claim(&self) -> Option<Vec<(Place, Unit)>> {
+        let mut board = self.board();
+        if board.is_empty() {
             return None;
         }
-        match read_names(walked, &mut self.fetch, level, self.held) {
-            Ok(()) => {
-                self.held += level.names.len();
-                None
-            }
-            Err(errno) => {
-                walked.count(errno);
-                self.levels.pop();
-                self.levels.is_empty().then_some(CutReason::Changed)
-            }
+        let claimed = board.claim(TOGETHER);
+        if claimed.is_empty() {
+            drop(self.wait(board));
+        }
+        Some(claimed)
+    }
+
+    /// Waits until the board changes, for a while.
+    fn wait<'b>(&self, board: MutexGuard<'b, Work<H>>) -> MutexGuard<'b, Work<H>> {
+        self.idle.fetch_add(1, Ordering::Relaxed);
+        let waited = self.changed.wait_timeout(board, IDLE);
+        self.idle.fetch_sub(1, Ordering::Relaxed);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Says that the board changed. Called with the board locked.
+    fn changed_now(&self) {
+        if self.idle.load(Ordering::Relaxed) > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    fn board(&self) -> MutexGuard<'_, Work<H>> {
+        // Nobody panics while the board is locked; were it so, its list is whole all the same.
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn settle(&self, settled: impl IntoIterator<Item = (Place, Outcomes<H::Told>)>) {
+        let mut board = self.board();
+        for (place, outcomes) in settled {
+            board.settle(place, outcomes);
+        }
+        self.changed_now();
+    }
+
+    fn means(&self) -> Means<H> {
+        Means {
+            fetch: Fetch::new(),
+            names: Names::default(),
+            hand: self.hunt.hand(),
         }
     }
 }
 
-/// Judges a waiting name; none when it is hidden, too long or gone. Judged first, so that a hidden
-/// name is in no number, whatever else is true of it.
-fn meet<'a>(walked: &mut Walked<'a>, level: &Level, waiting: &Waiting) -> Option<Found<'a>> {
-    let policy = &walked.session.policy;
-    let place = policy.enter(&level.place, &waiting.name);
-    let object = (level.device, waiting.inode);
-    let by_name = policy.judge_place(&place, walked.verb);
-    let denied = match by_name.or(policy.judge_object(object, walked.verb)) {
-        Judgement::Hidden => return None,
-        // Nobody is asked for each name of a walk.
-        Judgement::Denied(rule) | Judgement::Asks(rule) => Some(rule),
-        Judgement::Clear => None,
-    };
-    if Temporary::is_one(&waiting.name) {
-        walked.statistics.temporaries += 1;
-        return None;
-    }
-    let Ok(path) = level.path.join(&waiting.name) else {
-        walked.statistics.too_deep += 1;
-        return None;
-    };
-    let mut kind = waiting.kind;
-    if kind == Kind::Unknown {
-        let looked = walked
-            .root_fd()
-            .and_then(|root| open::below(root, &path, Purpose::LookAtLink))
-            .and_then(open::observation);
-        match looked {
-            Ok(observed) => kind = observed.kind,
-            Err(errno) => {
-                walked.count(errno);
-                return None;
+impl<H: Hunt> Help for Walk<H> {
+    fn help(&self) {
+        if self.ground.interrupt.reason().is_some() {
+            return;
+        }
+        let mut means = self.means();
+        while self.ground.interrupt.reason().is_none() {
+            let Some(claimed) = self.claim() else { return };
+            // Only who leads can be stopped by what it sends.
+            if self.work(&mut means, claimed, &mut Role::Help).is_err() {
+                return;
             }
         }
     }
-    Some(Found {
-        path,
-        place,
-        kind,
-        denied,
-        object,
-    })
-}
-
-/// Reads the smallest names after the level's place, as many as may be held.
-fn read_names(
-    walked: &mut Walked<'_>,
-    fetch: &mut Fetch,
-    level: &mut Level,
-    held: usize,
-) -> Result<(), Errno> {
-    let wanted = std::mem::replace(&mut level.rest, Rest::None);
-    let room = NAMES_MAX.saturating_sub(held).max(NAMES_MIN);
-    let directory = open::below(walked.root_fd()?, &level.path, Purpose::Entries)?;
-    level.device = open::observation(&directory)?.stamp.device;
-    if walked
-        .session
-        .sole_device(walked.root)
-        .is_some_and(|device| device != level.device)
-    {
-        return Err(Errno::XDEV);
-    }
-    let mut smallest: BinaryHeap<Waiting> = BinaryHeap::new();
-    let mut left_out = false;
-    directory::each(directory.as_fd(), fetch, |named| {
-        if wanted.has(named.name) {
-            let larger = smallest
-                .peek()
-                .is_some_and(|max| named.name >= max.name.as_slice());
-            if smallest.len() < room || !larger {
-                smallest.push(Waiting {
-                    name: named.name.to_vec(),
-                    kind: named.kind,
-                    inode: named.inode,
-                });
-                if smallest.len() > room {
-                    smallest.pop();
-                    left_out = true;
-                }
-            } else {
-                left_out = true;
-            }
-        }
-        ControlFlow::Continue(())
-    })?;
-    let mut names = smallest.into_sorted_vec();
-    // A name renamed during the listing can come twice.
-    names.dedup_by(|a, b| a.name == b.name);
-    if left_out && let Some(last) = names.last() {
-        level.rest = Rest::After(last.name.clone());
-    }
-    names.reverse();
-    level.names = names;
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! How denials compare names: under case folding and Unicode normalisation, without characters
 //! that cannot be seen. Grants never do this; they compare bytes.
 
+use portcullis_protocol::limits::NAME_BYTES_MAX;
 use portcullis_protocol::path::is_invisible;
 use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization as _;
@@ -8,11 +9,10 @@ use unicode_normalization::UnicodeNormalization as _;
 /// The form of a name that denials compare. Plain lower-case ASCII is returned as it is. Bytes
 /// that are not UTF-8 stay as they are.
 pub fn fold(name: &[u8]) -> Cow<'_, [u8]> {
-    if name.iter().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) {
-        return Cow::Borrowed(name);
-    }
-    if name.is_ascii() {
-        return Cow::Owned(name.to_ascii_lowercase());
+    match shape(name) {
+        Shape::Folded => return Cow::Borrowed(name),
+        Shape::Ascii => return Cow::Owned(name.to_ascii_lowercase()),
+        Shape::Other => {}
     }
     let mut folded = name.to_vec();
     // Stripping can join bytes that were no character before into one; then there is more to fold.
@@ -27,6 +27,52 @@ pub fn fold(name: &[u8]) -> Cow<'_, [u8]> {
             return Cow::Owned(folded);
         }
         folded = next;
+    }
+}
+
+/// Does something with the folded form of one name of a path, without allocating where it is ASCII.
+pub(super) fn with_folded<R>(name: &[u8], act: impl FnOnce(&[u8]) -> R) -> R {
+    match shape(name) {
+        Shape::Folded => act(name),
+        Shape::Ascii => {
+            let mut lower = [0; NAME_BYTES_MAX];
+            match lower.get_mut(..name.len()) {
+                Some(lower) => {
+                    lower.copy_from_slice(name);
+                    lower.make_ascii_lowercase();
+                    act(lower)
+                }
+                None => act(&fold(name)),
+            }
+        }
+        Shape::Other => act(&fold(name)),
+    }
+}
+
+/// How much there is to fold.
+enum Shape {
+    /// Nothing.
+    Folded,
+    /// The case of ASCII letters.
+    Ascii,
+    /// Anything.
+    Other,
+}
+
+fn shape(name: &[u8]) -> Shape {
+    // Without an end in between, so that many bytes are looked at at once.
+    let mut beyond = 0;
+    let mut upper = false;
+    for byte in name {
+        beyond |= byte;
+        upper |= byte.is_ascii_uppercase();
+    }
+    if !beyond.is_ascii() {
+        Shape::Other
+    } else if upper {
+        Shape::Ascii
+    } else {
+        Shape::Folded
     }
 }
 

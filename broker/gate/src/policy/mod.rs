@@ -2,11 +2,16 @@
 //! sealed, so that a narrower root never sheds one.
 
 mod fold;
+mod labels;
 mod patterns;
+mod room;
+mod tree;
 
 pub use fold::fold;
 pub use patterns::{PatternError, compile_glob};
+pub use room::{Met, Room};
 
+use fold::with_folded;
 use patterns::Patterns;
 use portcullis_protocol::authority::{Authority, Denial, DenialTarget, Effect};
 use portcullis_protocol::path::RelPath;
@@ -15,6 +20,7 @@ use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::RootIndex;
 use std::collections::HashMap;
 use std::sync::Arc;
+use tree::{Alive, End, Tree};
 
 /// What the denials say of one object and one verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,11 +56,15 @@ pub struct Policy {
     roots: Vec<Place>,
 }
 
-/// A place in the tree, judged: the folded path from `/`, and the denials that cover it.
+/// A place in the tree, judged: the denials that cover it, and those that may cover what is below.
 #[derive(Debug, Clone, Default)]
 pub struct Place {
-    folded: Vec<u8>,
+    /// Each once.
     hits: Vec<usize>,
+    /// Patterns that go on here.
+    alive: Alive,
+    /// The folded path from `/`, where a pattern needs it.
+    path: Vec<u8>,
 }
 
 impl Policy {
@@ -81,7 +91,10 @@ impl Policy {
             roots: Vec::new(),
         };
         for root in &authority.parts().roots {
-            let mut place = Place::default();
+            let mut place = Place {
+                alive: Tree::top(),
+                ..Place::default()
+            };
             for name in root.location.names() {
                 policy.push(&mut place, name);
             }
@@ -100,25 +113,14 @@ impl Policy {
 
     /// The child `name` of `place`.
     pub fn enter(&self, place: &Place, name: &[u8]) -> Place {
-        let mut folded = Vec::with_capacity(place.folded.len() + name.len() + 8);
-        folded.extend_from_slice(&place.folded);
-        let mut child = Place {
-            folded,
-            hits: place.hits.clone(),
-        };
+        let mut child = place.clone();
         self.push(&mut child, name);
         child
     }
 
     /// The place of `path` below `root`.
     pub fn place(&self, root: RootIndex, path: &RelPath) -> Place {
-        let mut place = Place::default();
-        if let Some(start) = self.roots.get(usize::from(root.0)) {
-            let room = start.folded.len() + path.as_bytes().len() + 16;
-            place.folded.reserve(room);
-            place.folded.extend_from_slice(&start.folded);
-            place.hits.clone_from(&start.hits);
-        }
+        let mut place = self.root(root);
         for name in path.names() {
             self.push(&mut place, name);
         }
@@ -127,12 +129,18 @@ impl Policy {
 
     /// Makes `place` its own child `name`.
     fn push(&self, place: &mut Place, name: &[u8]) {
-        let folded = fold(name);
-        if !place.folded.is_empty() {
-            place.folded.push(b'/');
-        }
-        place.folded.extend_from_slice(&folded);
-        self.patterns.find(&folded, &place.folded, &mut place.hits);
+        let Place { hits, alive, path } = place;
+        with_folded(name, |name| {
+            let mut ends: Vec<End> = Vec::new();
+            *alive = self.patterns.enter(alive, path, name, &mut ends);
+            add_hits(&ends, &[], hits);
+            if self.patterns.need_paths() {
+                if !path.is_empty() {
+                    path.push(b'/');
+                }
+                path.extend_from_slice(name);
+            }
+        });
     }
 
     /// What the denials say of `place` and `verb`.
@@ -199,7 +207,12 @@ impl Policy {
     }
 
     fn strongest(&self, hits: &[usize], verb: Verb) -> Judgement<'_> {
-        match (self.raw(hits, verb), self.asking) {
+        self.granted(self.raw(hits, verb))
+    }
+
+    /// The same where what asks may count as granted.
+    fn granted<'a>(&self, judgement: Judgement<'a>) -> Judgement<'a> {
+        match (judgement, self.asking) {
             (Judgement::Asks(_), Asking::Granted) => Judgement::Clear,
             (judgement, Asking::Granted | Asking::Refuse) => judgement,
         }
@@ -217,6 +230,15 @@ impl Policy {
             judgement = judgement.or(next);
         }
         judgement
+    }
+}
+
+/// Adds the denials that end here to `hits`, but those that are there or in `others`.
+fn add_hits(ends: &[End], others: &[usize], hits: &mut Vec<usize>) {
+    for end in ends {
+        if !hits.contains(&end.denial) && !others.contains(&end.denial) {
+            hits.push(end.denial);
+        }
     }
 }
 

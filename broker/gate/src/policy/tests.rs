@@ -121,4 +121,61 @@ proptest! {
             prop_assert_eq!(both, a);
         }
     }
+
+    /// A name met in a room is judged as the place it leads to, in any spelling.
+    #[test]
+    fn a_name_in_a_room_is_judged_as_its_place(
+        rules in prop::collection::vec((rules(), 0_usize..3), 0..6),
+        path in prop::collection::vec("[abAB]{1,2}|a\u{200b}|\u{e9}|e\u{301}|E\u{301}", 1..5),
+    ) {
+        let effects = [Effect::Hide, Effect::Deny, Effect::Ask];
+        let denials = rules.iter().map(|(pattern, n)| denial(pattern, effects[*n])).collect();
+        let policy = policy(denials, Asking::Refuse);
+        let mut room = policy.room(&policy.root(ROOT));
+        let mut way = RelPath::root();
+        for name in &path {
+            way.push(name.as_bytes()).unwrap();
+            let met = policy.meet(&room, name.as_bytes());
+            let place = policy.enter(room.place(), name.as_bytes());
+            for verb in [Verb::Read, Verb::Write] {
+                let judged = policy.judge_met(&room, &met, verb);
+                prop_assert_eq!(judged, policy.judge_place(&place, verb));
+                prop_assert_eq!(judged, policy.judge(ROOT, &way, verb));
+                let slow = slowly(&rules, &path, way.names().count());
+                prop_assert_eq!(3 - strength(judged), slow, "{:?} {:?}", rules, way);
+            }
+            room = policy.room(&place);
+        }
+    }
+}
+
+fn rules() -> impl Strategy<Value = String> {
+    let name = "[ab]{1,2}|\\*|\\*\\*|[ab]\\*|\u{e9}|\\{a,b\\}|\\{a,b/a\\}";
+    prop::collection::vec(name, 1..4).prop_map(|names| names.join("/"))
+}
+
+/// The place of the strongest effect that covers one of the first `names` of a path; 3 for none.
+fn slowly(rules: &[(String, usize)], path: &[String], names: usize) -> u8 {
+    let folded: Vec<String> = path
+        .iter()
+        .map(|name| String::from_utf8(fold(name.as_bytes()).into_owned()).unwrap())
+        .collect();
+    let covers = |pattern: &str| {
+        let glob = compile_glob(&format!("**/{pattern}"))
+            .unwrap()
+            .compile_matcher();
+        // The names above the root are judged too.
+        (0..=names).any(|n| {
+            let above = ["nowhere", "of", "this", "name"].map(str::to_owned);
+            let (above, below): (&[String], _) = (&above, &folded[..n]);
+            (1..=above.len()).any(|n| glob.is_match(above[..n].join("/")))
+                || glob.is_match([above, below].concat().join("/"))
+        })
+    };
+    let strongest = rules
+        .iter()
+        .filter(|(pattern, _)| covers(pattern))
+        .map(|(_, n)| *n)
+        .min();
+    u8::try_from(strongest.unwrap_or(3)).unwrap()
 }

@@ -19,3 +19,14 @@ pub fn read_at(file: BorrowedFd<'_>, room: &mut [u8], offset: u64) -> Result<usi
     }
     Ok(done)
 }
+
+/// Reads into `room` from `offset` with one call; gives how many bytes. None means the end of the
+/// file; fewer than `room` holds may mean anything.
+pub fn read_once(file: BorrowedFd<'_>, room: &mut [u8], offset: u64) -> Result<usize, Errno> {
+    loop {
+        match point(|| rustix::io::pread(file, &mut *room, offset)) {
+            Err(Errno::INTR) => {}
+            done => return done,
+        }
+    }
+}

@@ -8,9 +8,9 @@ use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{Answered, Asked, Claimed, Command, Duty, Event};
 use portcullis_protocol::refusal::{Code, Refusal, Rule};
 use portcullis_protocol::session::{
-    Boundaries, Case, Change, ChangeSet, Deed, DeleteObject, Deletion, Detail, Expect, Links, List,
-    Parents, Ping, Range, Read, Reply, Request, Search, SearchMode, Source, Span, Stat, Survey,
-    Syntax, VersionControl, WriteFile,
+    Binary, Boundaries, Case, Change, ChangeSet, Deed, DeleteObject, Deletion, Detail, Expect,
+    Links, List, MultiLine, Order, Parents, Passing, Ping, Range, Read, Reply, Request, Search,
+    SearchMode, Sense, Source, Span, Stat, Survey, Syntax, TextEncoding, WriteFile,
 };
 use portcullis_protocol::verb::{Verb, VerbSet};
 use std::os::fd::OwnedFd;
@@ -39,6 +39,9 @@ pub(crate) fn list(path: &str) -> Request {
         selector: selector(path),
         depth: 1,
         detail: Detail::Names,
+        passing: Passing::nothing(),
+        kinds: Few::default(),
+        order: Order::Name,
         limit: 100,
         cursor: None,
     })
@@ -52,13 +55,20 @@ pub(crate) fn search(path: &str, pattern: &str) -> Request {
         case: Case::Sensitive,
         boundaries: Boundaries::Anywhere,
         mode: SearchMode::Files,
+        multi_line: MultiLine::Off,
+        sense: Sense::Matching,
+        binary: Binary::Stop,
+        encoding: TextEncoding::Auto,
+        depth: 2048,
+        passing: Passing::usual(),
         include: Few::default(),
-        exclude: Few::default(),
-        version_control: VersionControl::Skip,
+        types: Few::default(),
+        types_not: Few::default(),
         limit: 10,
         limit_per_file: 10,
         file_bytes_max: 1000,
         time_ms: 1000,
+        cursor: None,
     })
 }
 

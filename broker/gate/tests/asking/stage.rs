@@ -133,6 +133,7 @@ impl Gate {
             run_as: None,
             duty,
             lineage: Few::default(),
+            ignore: Bytes::default(),
         });
         let root = OwnedFd::from(File::open(directory).unwrap());
         let alive = OwnedFd::from(File::open("/dev/null").unwrap());

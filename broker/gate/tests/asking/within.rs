@@ -8,8 +8,9 @@ use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{Command, Duty, Event};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Acknowledge, Boundaries, Case, Deed, Delegate, Delegated, EndDelegated, Expect, Found,
-    Identity, Noted, Reply, Request, Search, SearchMode, SessionId, Syntax, VersionControl, Whoami,
+    Acknowledge, Binary, Boundaries, Case, Deed, Delegate, Delegated, EndDelegated, Expect, Found,
+    Identity, MultiLine, Noted, Passing, Reply, Request, Search, SearchMode, Sense, SessionId,
+    Syntax, TextEncoding, Whoami,
 };
 use portcullis_protocol::verb::Verb;
 use std::io::Read as _;
@@ -260,13 +261,20 @@ fn a_search_that_would_show_too_much_ends_after_what_it_showed() {
             before: 0,
             after: 0,
         },
+        multi_line: MultiLine::Off,
+        sense: Sense::Matching,
+        binary: Binary::Stop,
+        encoding: TextEncoding::Auto,
+        depth: 2048,
+        passing: Passing::usual(),
         include: Few::default(),
-        exclude: Few::default(),
-        version_control: VersionControl::Skip,
+        types: Few::default(),
+        types_not: Few::default(),
         limit: 10,
         limit_per_file: 10,
         file_bytes_max: 1000,
         time_ms: 1000,
+        cursor: None,
     });
     worker.asks(2, &lines, b"");
     let (2, Reply::Matches(matches), _) = worker.hears() else {

@@ -3,6 +3,7 @@
 use super::mint::{Above, Asked, By, New, Within, for_worker};
 use super::{Closed, Connection};
 use crate::gate::{Answering, Asking, Given};
+use crate::launch::Ignore;
 use crate::lineage::lineage;
 use crate::mint;
 use portcullis_protocol::authority::Authority;
@@ -81,6 +82,7 @@ impl Connection {
                     composed,
                     // It has its parent's rights on files, whichever roots are left.
                     run_as: parent.run_as,
+                    ignore: Ignore::clone(&parent.ignore),
                     taken,
                     deciding: parent.deciding,
                     within: Some(Within {
@@ -143,13 +145,14 @@ impl Connection {
     pub(super) fn lineage(
         &self,
         authority: &Authority,
+        ignore: &Ignore,
         ancestors: &[SessionId],
     ) -> Few<Ancestor, LINEAGE_MAX> {
         let above = ancestors.iter().filter_map(|id| {
             let authority = self.sessions.get(id)?.authority.open().ok()?;
             Some((*id, authority))
         });
-        lineage(authority, above)
+        lineage(authority, ignore, above)
     }
 
     /// Lets a session and all within it end, at once. Gives those that are not over.

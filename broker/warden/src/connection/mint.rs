@@ -4,6 +4,7 @@ use super::{Closed, Connection, Report};
 use crate::budget::{Purse, Taken};
 use crate::gate::{self, Answering, Given};
 use crate::kept::Kept;
+use crate::launch::Ignore;
 use crate::mint::{self, Around, Composed, MintError};
 use crate::proposals::{Reviewing, Role};
 use portcullis_protocol::authority::{Authority, Budgets};
@@ -24,6 +25,7 @@ pub(super) struct Session {
     pub(super) purse: Arc<Purse>,
     pub(super) deciding: Deciding,
     pub(super) run_as: Option<RunAs>,
+    pub(super) ignore: Ignore,
     pub(super) within: Option<Within>,
     /// The sessions around it, the nearest first.
     pub(super) ancestors: Box<[SessionId]>,
@@ -80,6 +82,7 @@ pub(super) struct New {
     pub(super) asked: Asked,
     pub(super) composed: Composed,
     pub(super) run_as: Option<RunAs>,
+    pub(super) ignore: Ignore,
     pub(super) taken: Taken,
     pub(super) deciding: Deciding,
     pub(super) within: Option<Within>,
@@ -124,6 +127,7 @@ impl Connection {
             asked: Asked::Order(id),
             composed,
             run_as,
+            ignore: Ignore::new(order.ignore.clone()),
             taken,
             deciding: order.deciding,
             within: above.map(|above| Within {
@@ -140,6 +144,7 @@ impl Connection {
             asked,
             composed,
             run_as,
+            ignore,
             taken,
             deciding,
             within,
@@ -157,11 +162,12 @@ impl Connection {
             gate::Session {
                 id: session,
                 run,
-                lineage: self.lineage(&composed.authority, &ancestors),
+                lineage: self.lineage(&composed.authority, &ignore, &ancestors),
                 authority: composed.authority,
                 kept: Arc::clone(&kept),
                 roots: composed.roots,
                 run_as,
+                ignore: Arc::clone(&ignore),
                 purse: Arc::clone(&purse),
                 reviewing,
                 slot,
@@ -181,6 +187,7 @@ impl Connection {
                 purse,
                 deciding,
                 run_as,
+                ignore,
                 within,
                 ancestors,
                 stage: Stage::Minting {

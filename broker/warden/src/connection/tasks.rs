@@ -3,6 +3,7 @@
 
 use super::Connection;
 use super::mint::{Above, Asked, By, New, Within};
+use crate::launch::Ignore;
 use crate::mint::{self, MintError, Restoring};
 use crate::state::{KeptTask, NewTask, StateError, TaskError};
 use portcullis_protocol::authority::{Authority, Parts};
@@ -61,6 +62,7 @@ impl Connection {
             asked: Asked::Order(id),
             composed,
             run_as,
+            ignore: Ignore::new(order.ignore.clone()),
             taken,
             deciding: kept.deciding,
             within: above.map(|above| Within {
@@ -81,6 +83,7 @@ impl Connection {
         let above = self.above(order.session)?;
         let session = self.running(order.session)?;
         let (run_as, deciding, within) = (session.run_as, session.deciding, session.within);
+        let ignore = Ignore::clone(&session.ignore);
         // No wish: half of what is left wherever there is a limit.
         let taken = above
             .purse
@@ -96,6 +99,7 @@ impl Connection {
             asked: Asked::Order(id),
             composed,
             run_as,
+            ignore,
             taken,
             deciding,
             within,

@@ -39,6 +39,7 @@ pub(super) fn asker(session: &Session, row: SessionRow, socket: SocketId) -> Opt
         kept: Arc::clone(&session.kept),
         roots: session.roots.clone(),
         run_as: session.run_as,
+        ignore: Arc::clone(&session.ignore),
         socket,
         purse: Arc::clone(&session.purse),
         turns: Turns::new(),
@@ -68,6 +69,7 @@ pub(super) async fn start(shared: &Shared, session: &Session) -> Result<Started,
         run_as: session.run_as,
         duty: Duty::Serve,
         lineage: session.lineage.clone(),
+        ignore: Some(&session.ignore),
     };
     let Caged { gate, ledger, cage } = match launch(shared, &how, Some(served)).await {
         Ok(caged) => caged,

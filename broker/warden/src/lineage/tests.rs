@@ -47,7 +47,11 @@ fn grants_of_those_around_are_told_by_the_labels_of_the_session_itself() {
         vec![grant(0, "hidden"), grant(1, "y")],
         Vec::new(),
     );
-    let told = lineage(&session, [(SessionId(7), near), (SessionId(3), far)]);
+    let told = lineage(
+        &session,
+        &Bytes::default(),
+        [(SessionId(7), near), (SessionId(3), far)],
+    );
     let told: Vec<_> = told
         .as_slice()
         .iter()
@@ -84,9 +88,10 @@ fn a_setup_with_the_longest_lineage_fits_a_frame_and_says_what_is_left_out() {
     };
     let session = full();
     let above = (0..LINEAGE_MAX as u64).map(|n| (SessionId(n), full()));
-    let told = lineage(&session, above);
+    let rules = Bytes::new(vec![b'x'; IGNORE_BYTES_MAX]).unwrap();
+    let told = lineage(&session, &rules, above);
     assert_eq!(told.as_slice().len(), LINEAGE_MAX);
-    assert!(encoded(&session) + encoded(&told) + REST <= BODY_BYTES_MAX);
+    assert!(encoded(&session) + encoded(&told) + encoded(&rules) + REST <= BODY_BYTES_MAX);
     for ancestor in told.as_slice() {
         let kept = ancestor.grants.as_slice().len();
         assert_eq!(kept + ancestor.cut as usize, GRANTS_MAX);

@@ -31,6 +31,7 @@ pub(super) fn order(roots: &[u64]) -> control::Mint {
         exceptions: Few::default(),
         expires_ms: None,
         within: None,
+        ignore: Bytes::default(),
     }
 }
 

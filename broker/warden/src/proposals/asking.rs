@@ -5,6 +5,7 @@ use super::{Family, Found, executor, proposer};
 use crate::budget::Purse;
 use crate::effect::{Lied, Turns, no_ledger};
 use crate::kept::Kept;
+use crate::launch::Ignore;
 use crate::root::SealedRoot;
 use crate::shared::Shared;
 use crate::state::SessionRow;
@@ -39,6 +40,7 @@ pub(crate) struct Asker {
     pub(crate) kept: Arc<Kept>,
     pub(crate) roots: Vec<Arc<SealedRoot>>,
     pub(crate) run_as: Option<RunAs>,
+    pub(crate) ignore: Ignore,
     pub(crate) purse: Arc<Purse>,
     /// What its own gate serves.
     pub(crate) socket: SocketId,

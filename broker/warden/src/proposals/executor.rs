@@ -50,6 +50,7 @@ pub(super) async fn execute(work: Work, execution: Execution, worker: OwnedFd) -
         run_as: work.asker.run_as,
         duty: Duty::Execute,
         lineage: Few::default(),
+        ignore: Some(&work.asker.ignore),
     };
     // From here on no copy of the worker's socket is in this process.
     let caged = match Box::pin(launch(&work.shared, &start, Some(worker))).await {

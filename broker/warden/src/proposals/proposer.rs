@@ -73,6 +73,7 @@ async fn worked_out(work: &Work, authority: &Authority) -> Result<Holding, Refus
         run_as: work.asker.run_as,
         duty: Duty::Propose,
         lineage: Few::default(),
+        ignore: Some(&work.asker.ignore),
     };
     let Caged { gate, ledger, .. } = match launch(shared, &start, None).await {
         Ok(caged) => caged,

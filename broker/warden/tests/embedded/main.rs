@@ -10,6 +10,7 @@
 mod asking;
 mod draining;
 mod effects;
+mod ignores;
 mod lives;
 mod part;
 mod proposed;
@@ -42,6 +43,7 @@ use effects::{
     the_word_of_a_gate_that_died_after_its_end_holds,
     what_is_not_granted_is_not_begun_and_lies_end_the_gate,
 };
+use ignores::every_gate_of_a_session_has_the_rules_of_its_order;
 use lives::{
     a_child_that_is_being_made_ends_with_its_parent, a_gate_is_told_of_the_sessions_around_its_own,
     a_gate_that_asks_twice_at_once_is_ended, a_worker_gets_a_session_within_its_own_and_ends_it,
@@ -161,6 +163,7 @@ const TESTS: &[(&str, fn())] = tests! {
     only_who_runs_a_session_keeps_it_and_a_delegated_one_keeps_no_more_than_it_has
     what_is_restored_within_a_session_ends_with_it
     a_session_goes_on_in_another_conversation_with_half_of_what_is_left
+    every_gate_of_a_session_has_the_rules_of_its_order
     a_listed_user_decides_and_does_nothing_else
 };
 

@@ -49,11 +49,11 @@ impl Part {
             Duty::Serve | Duty::Observe(_) => {}
             Duty::Propose => {
                 self.say(&Event::Ready(cage(&setup)));
-                return proposed::propose(&self, &descriptors, &mut buffer);
+                return proposed::propose(&self, &setup, &descriptors, &mut buffer);
             }
             Duty::Execute => {
                 self.say(&Event::Ready(cage(&setup)));
-                return proposed::execute(&self, &descriptors, &mut buffer);
+                return proposed::execute(&self, &setup, &descriptors, &mut buffer);
             }
         }
         let mut whole = cage(&setup);
@@ -79,7 +79,7 @@ impl Part {
         }
         self.say(&Event::Ready(whole.clone()));
         if request.as_str().starts_with("puppet") {
-            return Puppet::new(&self, descriptors).obey(&mut buffer);
+            return Puppet::new(&self, &setup, descriptors).obey(&mut buffer);
         }
         self.play_on(request.as_str(), &descriptors, whole);
     }
@@ -127,7 +127,7 @@ impl Part {
         if request == "puppet-mute" {
             forever();
         }
-        Puppet::new(self, held).observe(intent);
+        Puppet::new(self, setup, held).observe(intent);
     }
 
     /// Waits until the worker closes.
@@ -166,6 +166,11 @@ impl Part {
         let (frame, descriptors) = packet.decode().unwrap();
         (frame.id, frame.message, descriptors)
     }
+}
+
+/// The rules of ignore files that a gate is given, and a mark before them.
+pub(crate) fn ignores(setup: &Setup) -> String {
+    format!("ignores {}", setup.ignore.as_slice().escape_ascii())
 }
 
 /// The sessions around its own, as a gate is told of them.

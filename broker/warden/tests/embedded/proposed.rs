@@ -1,13 +1,13 @@
 //! The gate's side of approvals: what a session's gate asks for, and the gates that work it out and
 //! do it. An operation is two words, a verb and a name; how it is done is in the file `how`.
 
-use crate::part::{Part, finished, forever};
+use crate::part::{Part, finished, forever, ignores};
 use crate::puppet::{CONTENT, below, file};
 use portcullis_protocol::approval::{Bound, Lost};
 use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
-    Asked, Begin, Command, Confirmed, Event, Finish, Intent, SessionEnd, Step, TreeLock,
+    Asked, Begin, Command, Confirmed, Event, Finish, Intent, SessionEnd, Setup, Step, TreeLock,
 };
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -120,9 +120,13 @@ fn bound(root: &OwnedFd, verb: Verb, name: &str) -> Intent {
 }
 
 /// Works one operation out and holds it.
-pub(crate) fn propose(part: &Part, roots: &[OwnedFd], buffer: &mut Buffer) {
+pub(crate) fn propose(part: &Part, setup: &Setup, roots: &[OwnedFd], buffer: &mut Buffer) {
     let (verb, name) = told(part, buffer);
-    if verb == "nothing" {
+    // What it is given for its walks is not as it was said.
+    if verb == "ignores" && ignores(setup) != format!("ignores {name}") {
+        return part.say(&Event::Unbound(Refusal::new(Code::Conflict)));
+    }
+    if verb == "nothing" || verb == "ignores" {
         return part.say(&Event::Unbound(Refusal::new(Code::NotFound)));
     }
     let verb = Verb::named(&verb).unwrap();
@@ -138,7 +142,7 @@ pub(crate) fn propose(part: &Part, roots: &[OwnedFd], buffer: &mut Buffer) {
 }
 
 /// Does it, as the file `how` says, and answers the worker.
-pub(crate) fn execute(part: &Part, held: &[OwnedFd], buffer: &mut Buffer) {
+pub(crate) fn execute(part: &Part, setup: &Setup, held: &[OwnedFd], buffer: &mut Buffer) {
     let (worker, root) = (&held[0], &held[1]);
     let (verb, name) = told(part, buffer);
     let verb = Verb::named(&verb).unwrap();
@@ -148,6 +152,9 @@ pub(crate) fn execute(part: &Part, held: &[OwnedFd], buffer: &mut Buffer) {
         rustix::net::send(worker, words.as_bytes(), flags).unwrap();
         part.say(&finished(SessionEnd::WorkerLeft));
     };
+    if how == "ignores" {
+        return tell(&ignores(setup));
+    }
     if how == "die-before" {
         std::process::abort();
     }

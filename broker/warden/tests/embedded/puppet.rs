@@ -7,8 +7,8 @@ use portcullis_protocol::authority::Budgets;
 use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
-    Begin, Claimed, Command, Confirmed, Event, Finish, Intent, Seen, SeenStep, SessionEnd, Step,
-    TreeLock, Unlock,
+    Begin, Claimed, Command, Confirmed, Event, Finish, Intent, Seen, SeenStep, SessionEnd, Setup,
+    Step, TreeLock, Unlock,
 };
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{
@@ -26,6 +26,7 @@ pub(crate) const CONTENT: &[u8] = b"new";
 
 pub(crate) struct Puppet<'a> {
     part: &'a Part,
+    setup: &'a Setup,
     /// The session socket, the roots, the lock of all gates.
     descriptors: Vec<OwnedFd>,
     /// The workers' sockets of the sessions that it had delegated.
@@ -33,9 +34,10 @@ pub(crate) struct Puppet<'a> {
 }
 
 impl<'a> Puppet<'a> {
-    pub(crate) fn new(part: &'a Part, descriptors: Vec<OwnedFd>) -> Self {
+    pub(crate) fn new(part: &'a Part, setup: &'a Setup, descriptors: Vec<OwnedFd>) -> Self {
         Self {
             part,
+            setup,
             descriptors,
             children: RefCell::default(),
         }
@@ -92,6 +94,7 @@ impl<'a> Puppet<'a> {
             ["ask-alone"] => asking::ask_alone(self.part),
             ["ask-otherwise"] => asking::ask_otherwise(self.part, socket),
             ["hear"] => return self.hear(buffer),
+            ["ignores"] => return crate::part::ignores(self.setup),
             ["descriptors"] => return self.descriptors.len().to_string(),
             ["die"] => std::process::abort(),
             _ => panic!("{words:?}"),

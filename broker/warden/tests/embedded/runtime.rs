@@ -1,7 +1,7 @@
 //! The runtime's side: a control connection with one sealed root.
 
 use portcullis_protocol::authority::{Budgets, Inputs, RootId, Scope};
-use portcullis_protocol::bounded::{Few, Text};
+use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::control::{
     Answer, Deciding, End, GrantOrder, Hello, Mint, Minted, Order, Over, RootOrder, Seal, Status,
     StatusReport, Unseal, Welcome,
@@ -152,6 +152,7 @@ impl Runtime {
             exceptions: Few::default(),
             expires_ms: None,
             within: None,
+            ignore: Bytes::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::effects::{Session, TempDir, config};
 use crate::runtime::Runtime;
 use portcullis_protocol::authority::{Budgets, RootId};
-use portcullis_protocol::bounded::{Few, Text};
+use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::control::{
     Answer, Continue, Minted, Order, OverCause, Restore, RootOrder, SealTask, TaskId,
 };
@@ -32,7 +32,7 @@ fn session(runtime: &mut Runtime) -> Session {
     Session::of(runtime.mint_as(order).unwrap())
 }
 
-fn seal(runtime: &mut Runtime, session: SessionId) -> Result<TaskId, Refusal> {
+pub(crate) fn seal(runtime: &mut Runtime, session: SessionId) -> Result<TaskId, Refusal> {
     let order = SealTask {
         session,
         input: INPUT,
@@ -45,7 +45,7 @@ fn seal(runtime: &mut Runtime, session: SessionId) -> Result<TaskId, Refusal> {
 }
 
 /// The order that restores it whole.
-fn order(task: TaskId, root: RootId) -> Restore {
+pub(crate) fn order(task: TaskId, root: RootId) -> Restore {
     Restore {
         task,
         input: INPUT,
@@ -54,6 +54,7 @@ fn order(task: TaskId, root: RootId) -> Restore {
         rebind: None,
         roots: Few::new(vec![RootOrder { root, label: None }]).unwrap(),
         within: None,
+        ignore: Bytes::default(),
     }
 }
 
@@ -68,8 +69,17 @@ fn made(runtime: &mut Runtime, order: &Order) -> Result<(Minted, OwnedFd), Refus
     }
 }
 
-fn restore(runtime: &mut Runtime, order: Restore) -> Result<Session, Refusal> {
+pub(crate) fn restore(runtime: &mut Runtime, order: Restore) -> Result<Session, Refusal> {
     made(runtime, &Order::Restore(order)).map(Session::of)
+}
+
+/// A session that goes on where this one is, in conversation `d`.
+pub(crate) fn go_on(runtime: &mut Runtime, session: SessionId) -> Result<Session, Refusal> {
+    let order = Continue {
+        session,
+        conversation: text("d"),
+    };
+    made(runtime, &Order::Continue(order)).map(Session::of)
 }
 
 /// How many names it may still make, each called after `name`.
@@ -264,13 +274,6 @@ pub(crate) fn a_session_goes_on_in_another_conversation_with_half_of_what_is_lef
     let warden = Embedded::start(config(StatePlace::Private)).unwrap();
     let mut runtime = Runtime::greeted_in(&warden, &root.0);
     let first = session(&mut runtime);
-    let go_on = |runtime: &mut Runtime, session| {
-        let order = Continue {
-            session,
-            conversation: text("d"),
-        };
-        made(runtime, &Order::Continue(order)).map(Session::of)
-    };
     let second = go_on(&mut runtime, first.id).unwrap();
     assert_eq!(makes(&second, "x"), 2);
     assert_eq!(makes(&first, "y"), 2);

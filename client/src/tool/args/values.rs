@@ -5,9 +5,9 @@ use portcullis_protocol::anchor::Anchor;
 use portcullis_protocol::authority::Budget;
 use portcullis_protocol::limits::{SEARCH_CONTEXT_MAX, SEARCH_FILE_BYTES_MAX};
 use portcullis_protocol::path::Label;
-use portcullis_protocol::session::{Cursor, Range};
+use portcullis_protocol::session::{Cursor, Range, TextEncoding};
 use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::{Digest, Stamp};
+use portcullis_protocol::view::{Digest, Kind, Stamp};
 use std::time::Duration;
 
 /// A number from 1 to what the protocol allows.
@@ -80,6 +80,46 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
         .checked_mul(unit)
         .filter(|size| *size <= SEARCH_FILE_BYTES_MAX)
         .ok_or_else(|| format!("at most {} MiB", SEARCH_FILE_BYTES_MAX >> 20))
+}
+
+/// The types of objects that [`kind`] reads, for help.
+pub(super) const KINDS: &str =
+    "file (f), directory (d), link (l), fifo (p), socket (s), device (b, c)";
+
+pub(super) fn kind(text: &str) -> Result<Kind, String> {
+    Ok(match text {
+        "f" | "file" => Kind::File,
+        "d" | "dir" | "directory" => Kind::Directory,
+        "l" | "link" | "symlink" => Kind::Link,
+        "p" | "pipe" | "fifo" => Kind::Fifo,
+        "s" | "socket" => Kind::Socket,
+        "b" | "c" | "device" => Kind::Device,
+        _ => return Err(format!("one of {KINDS}")),
+    })
+}
+
+/// How files are read, by our names, those of ripgrep and some that many write.
+pub(super) fn encoding(text: &str) -> Result<TextEncoding, String> {
+    let name = text.to_ascii_lowercase();
+    let known = TextEncoding::ALL.into_iter().find(|one| one.name() == name);
+    let other = match name.as_str() {
+        "utf8" | "unicode-1-1-utf-8" => Some(TextEncoding::Utf8),
+        "utf-16" | "utf16" | "utf16le" => Some(TextEncoding::Utf16Le),
+        "utf16be" => Some(TextEncoding::Utf16Be),
+        "latin-1" | "iso-8859-1" | "iso8859-1" | "windows-1252" | "cp1252" | "ascii" => {
+            Some(TextEncoding::Latin1)
+        }
+        "sjis" | "shift-jis" | "windows-31j" => Some(TextEncoding::ShiftJis),
+        "euc_jp" | "eucjp" => Some(TextEncoding::EucJp),
+        "euc_kr" | "euckr" | "ks_c_5601-1987" => Some(TextEncoding::EucKr),
+        "gbk" | "gb2312" | "gb-18030" => Some(TextEncoding::Gb18030),
+        "big5-hkscs" | "big-5" => Some(TextEncoding::Big5),
+        _ => None,
+    };
+    known.or(other).ok_or_else(|| {
+        let names = TextEncoding::ALL.map(TextEncoding::name);
+        format!("one of {}", names.join(", "))
+    })
 }
 
 /// A limit on how much may be done.
@@ -172,6 +212,29 @@ mod tests {
         assert_eq!(size("3m"), Ok(3 << 20));
         assert!(size("1000M").is_err());
         assert!(size("99999999999999999M").is_err());
+    }
+
+    #[test]
+    fn encodings_have_one_name_of_ours_and_others() {
+        for one in TextEncoding::ALL {
+            assert_eq!(encoding(one.name()), Ok(one));
+        }
+        assert_eq!(encoding("UTF-16LE"), Ok(TextEncoding::Utf16Le));
+        assert_eq!(encoding("windows-1252"), Ok(TextEncoding::Latin1));
+        assert!(encoding("ebcdic").unwrap_err().contains("shift_jis"));
+    }
+
+    #[test]
+    fn types_of_objects_have_a_letter_and_a_name() {
+        for (text, is) in [
+            ("f", Kind::File),
+            ("d", Kind::Directory),
+            ("symlink", Kind::Link),
+            ("fifo", Kind::Fifo),
+        ] {
+            assert_eq!(kind(text), Ok(is));
+        }
+        assert!(kind("x").unwrap_err().contains("directory (d)"));
     }
 
     #[test]

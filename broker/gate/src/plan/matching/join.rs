@@ -154,7 +154,8 @@ impl Made<'_, '_> {
         let end = splice.range.end;
         let mut lines = match splice.unit {
             Unit::Lines => first..self.text.at(end),
-            Unit::Bytes => first..self.text.at(end - 1) + 1,
+            // Of nothing at the very start, it is the first line.
+            Unit::Bytes => first..self.text.at(end.max(1) - 1) + 1,
         };
         let ends = splice.unit == Unit::Lines || end == self.text.start(lines.end);
         let mut new = newlines(&splice.text);
