@@ -17,6 +17,8 @@ mod hashed;
 mod kept;
 mod lines;
 mod pattern;
+#[cfg(any(test, fuzzing))]
+pub mod slow;
 mod table;
 mod verdict;
 

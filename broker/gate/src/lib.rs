@@ -47,5 +47,7 @@ mod told;
 pub mod uncaged;
 mod uploads;
 
+#[cfg(fuzzing)]
+pub use ignored::slow;
 pub use main_loop::main;
 pub use plan::{compile, matching};

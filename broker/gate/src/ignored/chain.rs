@@ -40,6 +40,8 @@ pub(super) struct Layer {
 #[derive(Debug)]
 pub(super) struct Chain {
     seed: Seed,
+    /// The runtime's rules, also where none of them is alive: in a repository below they begin anew.
+    global: Option<Arc<Compiled>>,
     layers: Vec<Layer>,
     states: Vec<State>,
     stays: Stays,
@@ -57,17 +59,27 @@ pub(super) enum Begins {
 
 impl Chain {
     pub(super) fn new(seed: Seed, global: Option<Arc<Compiled>>) -> Self {
-        let mut this = Self::empty(seed);
-        if let Some(file) = global {
-            let states = file.start().to_vec();
-            this.push(Tier::Global, file, states);
+        let mut this = Self {
+            seed,
+            global: None,
+            layers: Vec::new(),
+            states: Vec::new(),
+            stays: Stays::Everywhere,
+            leads: Leads::Nowhere,
+            settled: OnceLock::new(),
+        };
+        if let Some(file) = &global {
+            this.push(Tier::Global, Arc::clone(file), file.start().to_vec());
         }
+        this.global = global;
         this
     }
 
-    fn empty(seed: Seed) -> Self {
+    /// Without any rule in force.
+    fn empty(&self) -> Self {
         Self {
-            seed,
+            seed: self.seed,
+            global: self.global.clone(),
             layers: Vec::new(),
             states: Vec::new(),
             stays: Stays::Everywhere,
@@ -156,7 +168,7 @@ impl Chain {
 
     /// What stays of its states, and those that are reached.
     fn moved(&self, reached: &[(usize, State)]) -> (Self, u64) {
-        let mut made = Self::empty(self.seed);
+        let mut made = self.empty();
         let mut over = 0u64;
         let mut reached = reached.iter().peekable();
         for (place, layer) in self.layers.iter().enumerate() {
@@ -183,13 +195,18 @@ impl Chain {
     ) -> Self {
         let mut kept: Vec<(Tier, Arc<Compiled>, Vec<State>)> = Vec::new();
         for layer in &self.layers {
-            let states = match (begins, layer.tier) {
-                (Begins::Repository, Tier::Git | Tier::Exclude) => continue,
-                // To git its slashes are those of the repository.
-                (Begins::Repository, Tier::Global) => layer.file.start(),
-                (Begins::Nothing, _) | (Begins::Repository, Tier::Ignore) => self.of(layer),
-            };
-            kept.push((layer.tier, Arc::clone(&layer.file), states.to_vec()));
+            match (begins, layer.tier) {
+                (Begins::Repository, Tier::Git | Tier::Exclude | Tier::Global) => {}
+                (Begins::Nothing, _) | (Begins::Repository, Tier::Ignore) => {
+                    let states = self.of(layer).to_vec();
+                    kept.push((layer.tier, Arc::clone(&layer.file), states));
+                }
+            }
+        }
+        if let (Begins::Repository, Some(file)) = (begins, &self.global) {
+            // To git the slashes of these are those of the repository.
+            let states = file.start().to_vec();
+            kept.push((Tier::Global, Arc::clone(file), states));
         }
         let mut totals = Totals::default();
         for (_, file, _) in &kept {
@@ -209,7 +226,7 @@ impl Chain {
         // Those of the directory itself come first among their like.
         all.append(&mut kept);
         all.sort_by_key(|(tier, ..)| *tier);
-        let mut made = Self::empty(self.seed);
+        let mut made = self.empty();
         for (tier, file, states) in all {
             let over = made.push(tier, file, states);
             *left_out = left_out.saturating_add(over);

@@ -339,7 +339,8 @@ fn size_of_name(name: &Name) -> usize {
     match name {
         Name::Plain(bytes) => NAME_SIZE + bytes.len(),
         Name::Glob { head, middle, tail } => {
-            GLOB_SIZE + head.len() + tail.len() + middle.len() * size_of::<Piece>()
+            let one = GLOB_SIZE + head.len() + tail.len() + middle.len() * size_of::<Piece>();
+            one * name.spellings()
         }
     }
 }

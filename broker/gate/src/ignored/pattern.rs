@@ -67,28 +67,39 @@ impl Name {
             Self::Glob { head, middle, tail } => (head, middle, tail),
         };
         let plain = |bytes: Vec<u8>| bytes.into_iter().map(Piece::Byte);
-        let pieces: Vec<Piece> = plain(head).chain(middle).chain(plain(tail)).collect();
         let mut all = vec![Vec::new()];
-        for piece in pieces {
-            let spelled: Vec<u8> = match piece {
-                Piece::Set(set) => set.members().take(SPELLED_MAX + 1).collect(),
-                Piece::Byte(_) | Piece::Any | Piece::Star => Vec::new(),
+        for piece in plain(head).chain(middle).chain(plain(tail)) {
+            let spelled = spelled(piece, all.len());
+            let with = |piece: Piece| {
+                let longer = |name: &Vec<Piece>| name.iter().copied().chain([piece]).collect();
+                all.iter().map(longer).collect::<Vec<_>>()
             };
-            if spelled.is_empty() || spelled.len() * all.len() > SPELLED_MAX {
-                all.iter_mut().for_each(|name| name.push(piece));
-                continue;
-            }
-            let each = |byte: u8| {
-                let more = all.iter().map(move |name: &Vec<Piece>| {
-                    let mut name = name.clone();
-                    name.push(Piece::Byte(byte));
-                    name
-                });
-                more.collect::<Vec<_>>()
-            };
-            all = spelled.into_iter().flat_map(each).collect();
+            all = spelled.into_iter().flat_map(with).collect();
         }
         all.iter().map(|pieces| Self::new(pieces)).collect()
+    }
+
+    /// How many names that are.
+    pub(super) fn spellings(&self) -> usize {
+        match self {
+            Self::Plain(_) => 1,
+            Self::Glob { middle, .. } => middle
+                .iter()
+                .fold(1, |count, piece| count * spelled(*piece, count).len()),
+        }
+    }
+}
+
+/// What a piece is spelled out as in that many names.
+fn spelled(piece: Piece, names: usize) -> Vec<Piece> {
+    let members: Vec<Piece> = match piece {
+        Piece::Set(set) => set.members().map(Piece::Byte).collect(),
+        Piece::Byte(_) | Piece::Any | Piece::Star => Vec::new(),
+    };
+    if members.is_empty() || members.len() * names > SPELLED_MAX {
+        vec![piece]
+    } else {
+        members
     }
 }
 

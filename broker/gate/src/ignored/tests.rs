@@ -3,6 +3,7 @@
 mod files;
 mod limits;
 mod oracle;
+mod same;
 mod words;
 mod world;
 

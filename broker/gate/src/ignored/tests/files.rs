@@ -35,6 +35,7 @@ fn rules(ignores: &Ignores, place: &Path, path: &str) -> (Rules, u64) {
 #[track_caller]
 fn says(ignores: &Ignores, place: &Path, path: &str) -> Said {
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+    std::fs::create_dir_all(place.join(above)).unwrap();
     let (rules, left_out) = rules(ignores, place, above);
     assert_eq!(left_out, 0);
     rules.judge(name.as_bytes(), Kind::File)
@@ -117,6 +118,16 @@ fn a_repository_within_another_has_its_own_rules() {
     assert_eq!(says("a/top"), Said::Ignored);
     assert_eq!(says("b/c/top"), Said::Nothing);
     assert_eq!(says("a/c"), Said::Nothing);
+}
+
+#[test]
+fn the_rules_of_the_runtime_begin_anew_where_none_of_them_was_left() {
+    let place = world(&[("a/b/.git/info/exclude", ""), ("a/b/c/d", "")]);
+    let ignores = Ignores::new(b"/c/top\n");
+    let says = |path: &str| says(&ignores, place.path(), path);
+    assert_eq!(says("a/b/c/top"), Said::Ignored);
+    assert_eq!(says("a/c/top"), Said::Nothing);
+    assert_eq!(says("a/b/c/d/top"), Said::Nothing);
 }
 
 #[test]

@@ -120,12 +120,13 @@ fn globs_that_have_to_be_tried_are_few() {
 #[test]
 fn memory_is_bounded_whatever_is_written() {
     let seed = Seed::draw();
-    let hostile: [&dyn Fn(usize) -> String; 6] = [
+    let hostile: [&dyn Fn(usize) -> String; 7] = [
         &|n| format!("{n:x}/a/b/c/d/e/f/g"),
         &|n| format!("{n:x}/*/**/x"),
         &|n| format!("*.{n:x}"),
         &|n| format!("[!a][!b][!c]{n:x}"),
         &|n| format!("[ab][ab][ab]{n:x}"),
+        &|n| format!("[ab][ab][ab]{n:037}"),
         &|_| "a/".repeat(2000),
     ];
     for line in hostile {

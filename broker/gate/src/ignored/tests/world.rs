@@ -44,7 +44,7 @@ pub(super) enum Object {
 pub(super) type Tree = BTreeMap<Vec<u8>, Object>;
 
 /// Names that rules are made of too, so that they meet.
-const NAMES: [&[u8]; 30] = [
+pub(super) const NAMES: [&[u8]; 30] = [
     b"a", b"b", b"ab", b"aa", b"abc", b"a.b", b".a", b"a.b.c", b"b.c", b"foo", b"Foo", b"foo.o",
     b"a b", b"a ", b" a", b"!a", b"#a", b"a\\", b"\\a", b"*", b"a*b", b"[a]", b"[", b"a]", b"a-b",
     b"\xff", b"a\xe9", b"a\r", b"a\nb", b"~",
