@@ -29,6 +29,11 @@ impl Labels {
         Label(*self.extensions.entry(extension.into()).or_insert(next))
     }
 
+    /// Most are names.
+    pub(super) fn reserve(&mut self, names: usize) {
+        self.names.reserve(names);
+    }
+
     fn next(&self) -> u32 {
         u32::try_from(self.names.len() + self.extensions.len()).unwrap_or(u32::MAX)
     }
@@ -52,6 +57,10 @@ impl Moves {
     #[inline]
     pub(super) fn get(&self, from: At, label: Label) -> Option<At> {
         self.0.get(&Self::key(from, label)).copied().map(At)
+    }
+
+    pub(super) fn reserve(&mut self, moves: usize) {
+        self.0.reserve(moves);
     }
 
     pub(super) fn add(&mut self, from: At, label: Label, to: At) {

@@ -51,7 +51,7 @@ pub struct Policy {
     patterns: Patterns,
     asking: Asking,
     /// Objects by device and inode.
-    objects: HashMap<(u64, u64), Vec<usize>>,
+    objects: HashMap<(u64, u64), Vec<u32>>,
     /// Each root's own place.
     roots: Vec<Place>,
 }
@@ -60,7 +60,7 @@ pub struct Policy {
 #[derive(Debug, Clone, Default)]
 pub struct Place {
     /// Each once.
-    hits: Vec<usize>,
+    hits: Vec<u32>,
     /// Patterns that go on here.
     alive: Alive,
     /// The folded path from `/`, where a pattern needs it.
@@ -71,9 +71,9 @@ impl Policy {
     /// Compiles the denials of `authority`.
     pub fn compile(authority: &Arc<Authority>, asking: Asking) -> Result<Self, PatternError> {
         let denials = &authority.parts().denials;
-        let mut objects: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
-        let mut patterns = Patterns::default();
-        for (n, denial) in denials.iter().enumerate() {
+        let mut objects: HashMap<(u64, u64), Vec<u32>> = HashMap::new();
+        let mut patterns = Patterns::with_room(denials.len());
+        for (n, denial) in (0..).zip(denials) {
             match &denial.target {
                 DenialTarget::Object { device, inode } => {
                     objects.entry((*device, *inode)).or_default().push(n);
@@ -161,14 +161,13 @@ impl Policy {
             Asking::Granted => return None,
         }
         let place = self.place(root, path);
-        let visible = |n: &usize| {
-            let denial = self.denials().get(*n);
-            denial.is_some_and(|denial| match denial.effect {
+        let visible = |n: &u32| {
+            self.denial(*n).is_some_and(|denial| match denial.effect {
                 Effect::Deny | Effect::Ask => true,
                 Effect::Hide => false,
             })
         };
-        let hits: Vec<usize> = place.hits.into_iter().filter(visible).collect();
+        let hits: Vec<u32> = place.hits.into_iter().filter(visible).collect();
         self.raw(&hits, verb).rule_that_asks()
     }
 
@@ -189,8 +188,9 @@ impl Policy {
         !self.objects.is_empty()
     }
 
-    fn denials(&self) -> &[Denial] {
-        &self.authority.parts().denials
+    fn denial(&self, n: u32) -> Option<&Denial> {
+        let n = usize::try_from(n).unwrap_or(usize::MAX);
+        self.authority.parts().denials.get(n)
     }
 
     /// The rule that makes an approval needed for `verb` at `path`, whether one is there or not; none
@@ -206,7 +206,7 @@ impl Policy {
         self.raw(hits, verb).rule_that_asks()
     }
 
-    fn strongest(&self, hits: &[usize], verb: Verb) -> Judgement<'_> {
+    fn strongest(&self, hits: &[u32], verb: Verb) -> Judgement<'_> {
         self.granted(self.raw(hits, verb))
     }
 
@@ -218,9 +218,9 @@ impl Policy {
         }
     }
 
-    fn raw(&self, hits: &[usize], verb: Verb) -> Judgement<'_> {
+    fn raw(&self, hits: &[u32], verb: Verb) -> Judgement<'_> {
         let mut judgement = Judgement::Clear;
-        for denial in hits.iter().filter_map(|n| self.denials().get(*n)) {
+        for denial in hits.iter().filter_map(|n| self.denial(*n)) {
             let next = match denial.effect {
                 Effect::Hide => return Judgement::Hidden,
                 Effect::Deny | Effect::Ask if !denial.verbs.has(verb) => continue,
@@ -234,7 +234,7 @@ impl Policy {
 }
 
 /// Adds the denials that end here to `hits`, but those that are there or in `others`.
-fn add_hits(ends: &[End], others: &[usize], hits: &mut Vec<usize>) {
+fn add_hits(ends: &[End], others: &[u32], hits: &mut Vec<u32>) {
     for end in ends {
         if !hits.contains(&end.denial) && !others.contains(&end.denial) {
             hits.push(end.denial);

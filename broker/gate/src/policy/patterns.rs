@@ -39,10 +39,18 @@ pub(super) struct LazyGlob {
 }
 
 impl Patterns {
+    /// None yet, with room for so many.
+    pub(super) fn with_room(patterns: usize) -> Self {
+        Self {
+            tree: Tree::with_room(patterns),
+            whole: Vec::new(),
+        }
+    }
+
     /// Adds the pattern of one denial. A slash anywhere but at its end ties it to the anchor.
     pub(super) fn add(
         &mut self,
-        denial: usize,
+        denial: u32,
         anchor: Option<&RelPath>,
         pattern: &[u8],
     ) -> Result<(), PatternError> {

@@ -21,7 +21,7 @@ impl Room {
 /// What the denials by name say of a name in a room, beside what they say of the room.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Met {
-    hits: Vec<usize>,
+    hits: Vec<u32>,
 }
 
 impl Policy {

@@ -33,7 +33,7 @@ pub(super) enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct End {
     pub(super) form: Form,
-    pub(super) denial: usize,
+    pub(super) denial: u32,
 }
 
 /// The forms of patterns.
@@ -57,16 +57,25 @@ enum Life {
     Below,
 }
 
+/// Most are the end of one pattern, and little else.
 #[derive(Debug)]
 struct Node {
     life: Life,
+    /// The first pattern that ends here.
+    end: Option<End>,
+    more: Option<Box<More>>,
+}
+
+/// What few nodes have.
+#[derive(Debug, Default)]
+struct More {
+    /// Further patterns that end there.
+    ends: Vec<End>,
     /// Where any name leads.
     any: Option<At>,
     /// What is alive where this is, and below: the rest of patterns that go on with `**`.
     below: Option<At>,
-    globs: Option<Box<Globs>>,
-    /// The patterns that end here.
-    ends: Vec<End>,
+    globs: Globs,
 }
 
 /// Where names lead that a glob matches.
@@ -166,8 +175,12 @@ pub(super) struct Tree {
 
 impl Default for Tree {
     fn default() -> Self {
-        let top = Node {
+        let more = More {
             below: Some(ANYWHERE),
+            ..More::default()
+        };
+        let top = Node {
+            more: Some(Box::new(more)),
             ..Node::new(Life::Here)
         };
         Self {
@@ -179,18 +192,44 @@ impl Default for Tree {
 }
 
 impl Node {
-    fn new(life: Life) -> Self {
+    const fn new(life: Life) -> Self {
         Self {
             life,
-            any: None,
-            below: None,
-            globs: None,
-            ends: Vec::new(),
+            end: None,
+            more: None,
+        }
+    }
+
+    fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
+    }
+
+    fn add(&mut self, end: End) {
+        match self.end {
+            None => self.end = Some(end),
+            Some(_) => self.more().ends.push(end),
+        }
+    }
+
+    #[inline]
+    fn tell(&self, ends: &mut Vec<End>) {
+        ends.extend(self.end);
+        if let Some(more) = &self.more {
+            ends.extend_from_slice(&more.ends);
         }
     }
 }
 
 impl Tree {
+    /// With room for about so many patterns.
+    pub(super) fn with_room(patterns: usize) -> Self {
+        let mut tree = Self::default();
+        tree.nodes.reserve(patterns);
+        tree.labels.reserve(patterns);
+        tree.moves.reserve(patterns);
+        tree
+    }
+
     /// What is alive at `/`.
     pub(super) fn top() -> Alive {
         let mut alive = Alive::default();
@@ -228,7 +267,7 @@ impl Tree {
             };
         }
         if let Some(node) = self.node_mut(at) {
-            node.ends.push(end);
+            node.add(end);
         }
     }
 
@@ -263,27 +302,33 @@ impl Tree {
         to
     }
 
+    fn more(&self, at: At) -> Option<&More> {
+        self.node(at)?.more.as_deref()
+    }
+
     fn any(&mut self, from: At) -> At {
-        let known = self.node(from).and_then(|node| node.any);
-        known.unwrap_or_else(|| self.grow(from, Life::Over, |node, to| node.any = Some(to)))
+        let known = self.more(from).and_then(|more| more.any);
+        known.unwrap_or_else(|| self.grow(from, Life::Over, |node, to| node.more().any = Some(to)))
     }
 
     fn below(&mut self, from: At) -> At {
-        let known = self.node(from).and_then(|node| match node.life {
-            Life::Below => Some(from),
-            Life::Over | Life::Here => node.below,
-        });
-        known.unwrap_or_else(|| self.grow(from, Life::Below, |node, to| node.below = Some(to)))
+        if self.node(from).is_some_and(|node| node.life == Life::Below) {
+            return from;
+        }
+        let known = self.more(from).and_then(|more| more.below);
+        known.unwrap_or_else(|| {
+            self.grow(from, Life::Below, |node, to| node.more().below = Some(to))
+        })
     }
 
     fn glob(&mut self, from: At, glob: LazyGlob) -> At {
-        let globs = self.node(from).and_then(|node| node.globs.as_deref());
-        let known = globs.and_then(|globs| globs.leads.iter().find(|(known, _)| *known == glob));
-        if let Some((_, to)) = known {
+        let leads = self.more(from).map(|more| more.globs.leads.as_slice());
+        let mut leads = leads.unwrap_or_default().iter();
+        if let Some((_, to)) = leads.find(|(known, _)| *known == glob) {
             return *to;
         }
         self.grow(from, Life::Over, |node, to| {
-            let globs = node.globs.get_or_insert_default();
+            let globs = &mut node.more().globs;
             globs.first.add(glob.prefix().first());
             globs.last.add(glob.suffix().last());
             globs.leads.push((glob, to));
@@ -308,13 +353,14 @@ impl Tree {
                     reach(to);
                 }
             }
-            if let Some(to) = node.any {
+            let Some(more) = &node.more else {
+                continue;
+            };
+            if let Some(to) = more.any {
                 reach(to);
             }
-            if let Some(globs) = &node.globs
-                && globs.may_match(name)
-            {
-                for (glob, to) in &globs.leads {
+            if more.globs.may_match(name) {
+                for (glob, to) in &more.globs.leads {
                     if glob.is(name) {
                         reach(*to);
                     }
@@ -326,7 +372,7 @@ impl Tree {
     /// Adds to `ends` the patterns that match the object `name` in a directory.
     #[inline]
     pub(super) fn ends(&self, alive: &Alive, name: &[u8], ends: &mut Vec<End>) {
-        self.reach(alive, name, |_, node| ends.extend_from_slice(&node.ends));
+        self.reach(alive, name, |_, node| node.tell(ends));
     }
 
     /// The same, and gives what is alive in the object `name`.
@@ -338,13 +384,13 @@ impl Tree {
             }
         }
         self.reach(alive, name, |at, node| {
-            ends.extend_from_slice(&node.ends);
+            node.tell(ends);
             match node.life {
                 Life::Over => return,
                 Life::Here | Life::Below => inside.add(at),
             }
             // It may be alive since a directory further up.
-            if let Some(below) = node.below
+            if let Some(below) = node.more.as_ref().and_then(|more| more.below)
                 && (inside.is_many() || !inside.has(below))
             {
                 inside.add(below);

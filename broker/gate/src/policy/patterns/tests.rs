@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 /// What matches the last name of a path, by number.
-fn found(patterns: &Patterns, path: &str) -> Vec<usize> {
+fn found(patterns: &Patterns, path: &str) -> Vec<u32> {
     let (around, name) = path.rsplit_once('/').unwrap_or(("", path));
     let mut alive = Tree::top();
     let mut before = String::new();
@@ -121,7 +121,7 @@ proptest! {
     ) {
         let mut patterns = Patterns::default();
         let mut slow = Slow::default();
-        for (n, (anchor, pattern)) in denials.iter().enumerate() {
+        for (n, (anchor, pattern)) in (0..).zip(&denials) {
             let anchor = anchor.as_ref().map(|a| RelPath::parse(a.as_bytes()).unwrap());
             let added = patterns.add(n, anchor.as_ref(), pattern.as_bytes()).is_ok();
             prop_assert_eq!(added, slow.add(n, anchor.as_ref(), pattern), "{}", pattern);
@@ -169,7 +169,7 @@ struct Slow(Vec<(End, GlobSet)>);
 
 impl Slow {
     /// Whether it is a pattern.
-    fn add(&mut self, denial: usize, anchor: Option<&RelPath>, pattern: &str) -> bool {
+    fn add(&mut self, denial: u32, anchor: Option<&RelPath>, pattern: &str) -> bool {
         let tied = pattern.strip_suffix('/').unwrap_or(pattern).contains('/');
         let pattern = pattern.trim_matches('/');
         let bad = |name: &str| matches!(name, "" | "." | "..");
@@ -194,7 +194,7 @@ impl Slow {
         true
     }
 
-    fn found(&self, path: &str) -> Vec<usize> {
+    fn found(&self, path: &str) -> Vec<u32> {
         let found = self.0.iter().filter(|(_, set)| set.is_match(path));
         let mut ends: Vec<End> = found.map(|(end, _)| *end).collect();
         ends.sort_unstable();
