@@ -217,7 +217,8 @@ pub enum TextEncoding {
     Auto,
     /// As they are, whatever they begin with.
     Raw,
-    /// UTF-8; what is not becomes U+FFFD.
+    /// UTF-8; what is not stays as it is. A byte order mark of UTF-16 goes before it, as before every
+    /// other one.
     Utf8,
     /// UTF-16, little end first.
     Utf16Le,

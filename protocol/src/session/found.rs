@@ -86,11 +86,11 @@ pub enum LineRole {
 pub struct FoundLine {
     /// What it is.
     pub role: LineRole,
-    /// Its number, from 1.
+    /// Its number, from 1; 0 for [`LineRole::Binary`].
     pub number: u64,
     /// Offset in the file of its first byte.
     pub offset: u64,
-    /// First byte of the first match in the line, from 1; 0 where there is none.
+    /// First byte of the first match that begins in the line, from 1; 0 where none does.
     pub column: u32,
     /// Its bytes without terminator, or those around the match.
     pub text: Bytes<SEARCH_LINE_BYTES_MAX>,
