@@ -24,7 +24,11 @@ fn rules(random: &mut Random) -> Vec<u8> {
     let mut text = Vec::new();
     for _ in 0..random.below(12) {
         let not = random.of(&[b"".as_slice(), b"", b"!"]);
-        let line = if random.one_in(3) { line(random) } else { way(random) };
+        let line = if random.one_in(3) {
+            line(random)
+        } else {
+            way(random)
+        };
         text.extend_from_slice(&[not, &line, b"\n"].concat());
     }
     text
@@ -34,7 +38,11 @@ fn rules(random: &mut Random) -> Vec<u8> {
 fn fast_and_slow_say_the_same() {
     for seed in 0..4000 {
         let mut random = Random::new(seed);
-        let global = if random.one_in(3) { rules(&mut random) } else { Vec::new() };
+        let global = if random.one_in(3) {
+            rules(&mut random)
+        } else {
+            Vec::new()
+        };
         let mut files = Vec::new();
         for depth in 0..4 {
             for (which, rarely) in [(Which::Ignore, 3), (Which::Git, 2), (Which::Exclude, 5)] {
