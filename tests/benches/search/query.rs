@@ -143,6 +143,14 @@ fn words(corpus: &Corpus) -> Words {
             name: "*.rs",
             path: "drivers/**/Makefile",
         },
+        "small" => Words {
+            few: "unsafe impl",
+            many: "fn ",
+            regex: r"fn \w+_at\(",
+            within: ("edition", "*.toml"),
+            name: "*.toml",
+            path: "*/src/**/mod.rs",
+        },
         _ => Words {
             few: "compare_exchange_weak",
             many: "fn ",

@@ -16,6 +16,9 @@ const MEMORY: Bound = Bound::AtMost {
     limit: 64.0,
 };
 
+/// Another number of rounds: more for a close row, one to see only whether both sides agree.
+const ROUNDS: &str = "PORTCULLIS_BENCH_ROUNDS";
+
 /// The rows of one tree.
 #[derive(Default)]
 pub struct Rows {
@@ -57,10 +60,7 @@ pub fn measure(
             }
         })
         .collect();
-    let rounds = match corpus.size {
-        Size::Small => options.number(20, 100),
-        Size::Between | Size::Large => options.number(5, 11),
-    };
+    let rounds = rounds(corpus.size, options);
     let all: Vec<usize> = (0..lines.len()).collect();
     let (mut asking, _) = place.session(root);
     for round in 0..=rounds {
@@ -81,6 +81,19 @@ pub fn measure(
         rows.add(corpus, line);
     }
     rows
+}
+
+/// How often each row is measured.
+fn rounds(size: Size, options: &Options) -> usize {
+    if let Ok(named) = std::env::var(ROUNDS) {
+        return named
+            .parse()
+            .unwrap_or_else(|_| panic!("{ROUNDS} is no number"));
+    }
+    match size {
+        Size::Small => options.number(20, 100),
+        Size::Between | Size::Large => options.number(5, 11),
+    }
 }
 
 impl Line {
