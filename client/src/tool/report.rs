@@ -1,5 +1,6 @@
 //! What a command says beside its answer: errors, what was passed over, and its exit code.
 
+use super::notes::{notes, ticked};
 use super::out::{Gone, Out};
 use crate::error::{Error, ErrorCode, NoSession};
 use crate::json;
@@ -7,7 +8,7 @@ use crate::label::{self, Excerpt};
 use crate::stamp;
 use portcullis_protocol::approval::ProposalId;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Completeness, CutReason, Done, Progress, Statistics};
+use portcullis_protocol::session::{Done, Progress};
 use portcullis_protocol::view::Binding;
 use serde_json::Value;
 use std::cell::Cell;
@@ -321,83 +322,9 @@ fn say(text: &str) {
     writeln!(io::stderr().lock(), "portcullis-tool: {text}").ok();
 }
 
-/// What a person should know of how a stream ended.
-fn notes(done: &Done) -> Vec<String> {
-    let mut notes = Vec::new();
-    let passed = passed_over(&done.statistics);
-    if !passed.is_empty() {
-        notes.push(format!("passed over: {}", passed.join(", ")));
-    }
-    if done.statistics.over_file_limit > 0 {
-        notes.push(format!(
-            "{} matching lines were left out by the limit on one file",
-            done.statistics.over_file_limit
-        ));
-    }
-    if done.statistics.rules_left_out > 0 {
-        notes.push(format!(
-            "{} rules of ignore files were left out: too many, or their file cannot be read",
-            done.statistics.rules_left_out
-        ));
-    }
-    if let Completeness::Cut { reason, cursor } = &done.completeness {
-        let go_on = match cursor {
-            Some(cursor) => format!("; go on with --cursor {}", json::hex(cursor.as_slice())),
-            None => String::new(),
-        };
-        notes.push(format!("incomplete: {}{go_on}", cut(*reason)));
-    }
-    notes
-}
-
-/// Why an answer is not whole.
-const fn cut(reason: CutReason) -> &'static str {
-    match reason {
-        CutReason::Limit => "limit reached",
-        CutReason::Time => "time is up",
-        CutReason::Cancelled => "cancelled",
-        CutReason::Changed => "the start changed meanwhile",
-    }
-}
-
-/// How far a walk is, for people.
-fn ticked(progress: &Progress) -> String {
-    format!(
-        "{} files in {} directories, {} MiB read, {} found",
-        progress.files,
-        progress.directories,
-        progress.bytes >> 20,
-        progress.sent
-    )
-}
-
-/// The counts that are not zero, each with its reason.
-fn passed_over(seen: &Statistics) -> Vec<String> {
-    [
-        (seen.ignored, "ignored"),
-        (seen.dot_names, "dot names"),
-        (seen.version_control, "directories of version control"),
-        (seen.excluded, "excluded by your globs"),
-        (seen.denied, "denied by a rule"),
-        (seen.temporaries, "temporaries of the broker"),
-        (seen.binary, "binary"),
-        (seen.too_large, "too large"),
-        (seen.unreadable, "unreadable"),
-        (seen.not_regular, "links or special files"),
-        (seen.mounts, "on other file systems"),
-        (seen.changed, "changed meanwhile"),
-        (seen.too_deep, "too deep"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, reason)| format!("{count} {reason}"))
-    .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use portcullis_protocol::session::{Cursor, CutReason};
 
     #[test]
     fn refusals_of_authority_are_77_what_needs_approval_is_76_conflicts_75_and_a_missing_session_78()
@@ -425,34 +352,5 @@ mod tests {
         assert_eq!(Outcome::Done.max(Outcome::Denied), Outcome::Denied);
         let unanswered = ErrorCode::Unanswered(Error::new(ErrorCode::Closed(None)));
         assert_eq!(Outcome::of(&Error::new(unanswered)), Outcome::Uncertain);
-    }
-
-    #[test]
-    fn only_what_was_passed_over_is_said_and_a_cut_names_its_cursor() {
-        let whole = Done {
-            completeness: Completeness::Complete,
-            statistics: Statistics::default(),
-        };
-        assert!(notes(&whole).is_empty());
-        let cut = Done {
-            completeness: Completeness::Cut {
-                reason: CutReason::Limit,
-                cursor: Some(Cursor::new(vec![0xab]).unwrap()),
-            },
-            statistics: Statistics {
-                denied: 2,
-                ignored: 312,
-                dot_names: 4,
-                binary: 1,
-                ..Statistics::default()
-            },
-        };
-        assert_eq!(
-            notes(&cut),
-            [
-                "passed over: 312 ignored, 4 dot names, 2 denied by a rule, 1 binary",
-                "incomplete: limit reached; go on with --cursor ab",
-            ]
-        );
     }
 }
