@@ -148,7 +148,7 @@ fn words(corpus: &Corpus) -> Words {
             many: "fn ",
             regex: r"fn \w+_at\(",
             within: ("edition", "*.toml"),
-            name: "*.toml",
+            name: "*.rs",
             path: "*/src/**/mod.rs",
         },
         _ => Words {
@@ -156,7 +156,7 @@ fn words(corpus: &Corpus) -> Words {
             many: "fn ",
             regex: r"\w+_from_str\(",
             within: ("edition", "*.toml"),
-            name: "*.toml",
+            name: "*.rs",
             path: "*/src/**/mod.rs",
         },
     }
