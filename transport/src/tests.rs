@@ -59,8 +59,8 @@ fn worker_and_gate() -> (Endpoint<WorkerSide>, Endpoint<SessionSide>) {
     (Endpoint::new(a).unwrap(), Endpoint::new(b).unwrap())
 }
 
-fn noted() -> session::Reply {
-    session::Reply::Noted(session::Noted {})
+fn noted() -> Reply {
+    Reply::Noted(session::Noted {})
 }
 
 #[test]
