@@ -1,6 +1,7 @@
 //! Denials, compiled: judged on canonical names, together with the place where the root was
 //! sealed, so that a narrower root never sheds one.
 
+mod alive;
 mod fold;
 mod labels;
 mod patterns;
@@ -11,6 +12,7 @@ pub use fold::fold;
 pub use patterns::{PatternError, compile_glob};
 pub use room::{Met, Room};
 
+use alive::Alive;
 use fold::with_folded;
 use patterns::Patterns;
 use portcullis_protocol::authority::{Authority, Denial, DenialTarget, Effect};
@@ -20,7 +22,7 @@ use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::RootIndex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use tree::{Alive, End, Tree};
+use tree::{End, Tree};
 
 /// What the denials say of one object and one verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 //! extension; only what is left is a glob, compiled when a name first comes near it. Most sessions
 //! never compile one, which is most of the time it takes to make a session.
 
+use super::alive::Alive;
 use super::fold;
-use super::tree::{Alive, Begins, End, Form, Part, Tree};
+use super::tree::{Begins, End, Form, Part, Tree};
 use globset::{Candidate, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use portcullis_protocol::path::RelPath;
 use std::sync::OnceLock;

@@ -1,6 +1,7 @@
 //! Patterns as a tree over names: one more name of a path advances only what is alive, and in most
 //! directories that is one node, where patterns begin that hold at any depth.
 
+use super::alive::Alive;
 use super::labels::{Label, Labels, Moves};
 use super::patterns::LazyGlob;
 
@@ -114,53 +115,6 @@ impl Globs {
         match (name.first(), name.last()) {
             (Some(first), Some(last)) => self.first.has(*first) && self.last.has(*last),
             (None, _) | (_, None) => true,
-        }
-    }
-}
-
-/// How many nodes are alive without memory of their own.
-const FEW: usize = 6;
-
-/// The nodes that are alive in one directory, beside the one that always is.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Alive {
-    few: [At; FEW],
-    count: usize,
-    more: Vec<At>,
-}
-
-impl Alive {
-    fn add(&mut self, at: At) {
-        match self.few.get_mut(self.count) {
-            Some(free) => {
-                *free = at;
-                self.count += 1;
-            }
-            None => self.more.push(at),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = At> {
-        let few = self.few.iter().take(self.count);
-        few.chain(&self.more).copied()
-    }
-
-    fn has(&self, at: At) -> bool {
-        self.iter().any(|alive| alive == at)
-    }
-
-    fn is_many(&self) -> bool {
-        !self.more.is_empty()
-    }
-
-    /// Makes each of many be there once.
-    fn settle(&mut self) {
-        if self.is_many() {
-            let mut all: Vec<At> = self.iter().collect();
-            all.sort_unstable();
-            all.dedup();
-            *self = Self::default();
-            all.into_iter().for_each(|at| self.add(at));
         }
     }
 }
