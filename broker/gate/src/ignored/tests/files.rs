@@ -122,7 +122,7 @@ fn a_repository_within_another_has_its_own_rules() {
 
 #[test]
 fn the_rules_of_the_runtime_begin_anew_where_none_of_them_was_left() {
-    let place = world(&[("a/b/.git/info/exclude", ""), ("a/b/c/d", "")]);
+    let place = world(&[("a/b/.git/info/exclude", ""), ("a/b/x", "")]);
     let ignores = Ignores::new(b"/c/top\n");
     let says = |path: &str| says(&ignores, place.path(), path);
     assert_eq!(says("a/b/c/top"), Said::Ignored);
