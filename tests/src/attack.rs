@@ -35,6 +35,29 @@ pub enum Swap {
         /// What it holds, the version it starts with first.
         versions: [Vec<u8>; 2],
     },
+    /// Anything else, with what takes it back.
+    Deed {
+        /// Makes the change.
+        make: Deed,
+        /// Takes it back.
+        back: Deed,
+    },
+}
+
+/// What an attacker does.
+pub struct Deed(Box<dyn Fn() + Send>);
+
+impl Deed {
+    /// Does this.
+    pub fn new(deed: impl Fn() + Send + 'static) -> Self {
+        Self(Box::new(deed))
+    }
+}
+
+impl std::fmt::Debug for Deed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Deed")
+    }
 }
 
 /// Opens a directory for an attack.
@@ -62,6 +85,13 @@ impl Swap {
                 let (first, second) = version.split_at(version.len() / 2);
                 rustix::io::pwrite(file, first, 0).unwrap();
                 rustix::io::pwrite(file, second, first.len() as u64).unwrap();
+            }
+            Self::Deed {
+                make,
+                back: take_back,
+            } => {
+                let Deed(deed) = if *back { take_back } else { make };
+                deed();
             }
         }
         *back = !*back;

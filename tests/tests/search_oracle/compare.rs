@@ -1,0 +1,84 @@
+//! Two answers to one search.
+
+use crate::answer::{Answer, Is, Line, Told, Zero};
+use portcullis_client::protocol::path::escape;
+use portcullis_client::protocol::session::{Binary, MultiLine, Search, SearchMode};
+use std::collections::BTreeSet;
+
+/// What is not the same, in words; nothing where all is.
+pub(crate) fn compare(search: &Search, ours: &Answer, rg: &Answer) -> Option<String> {
+    let paths: BTreeSet<&Vec<u8>> = ours.keys().chain(rg.keys()).collect();
+    for path in paths {
+        let differs = match (ours.get(path), rg.get(path)) {
+            (Some(_), None) => Some("only ours tells it".to_owned()),
+            (None, Some(_)) => Some("only rg tells it".to_owned()),
+            (Some(Told::Lines(ours, _)), Some(Told::Lines(rg, zero))) => {
+                lines(search, ours, (rg, *zero))
+            }
+            // `rg` counts matches there, and not the lines that have some.
+            (Some(Told::Count(_)), Some(Told::Count(_))) if search.multi_line != MultiLine::Off => {
+                None
+            }
+            (ours, rg) => (ours != rg).then(|| format!("ours {ours:?}, rg {rg:?}")),
+        };
+        if let Some(differs) = differs {
+            return Some(format!("{}: {differs}", escape(path)));
+        }
+    }
+    None
+}
+
+/// Lines of one file. A match in a file that is not text is told without its lines where such files
+/// are searched; as events `rg` tells them all the same.
+fn lines(search: &Search, ours: &[Line], (rg, zero): (&[Line], Zero)) -> Option<String> {
+    let binary = search.binary == Binary::Search && zero == Zero::Met;
+    let (told, marked) = match ours.split_last() {
+        Some((last, told)) if last.is == Is::Binary => (told, true),
+        _ => (ours, false),
+    };
+    if marked && !binary {
+        return Some("told as binary".to_owned());
+    }
+    for (n, (ours, rg)) in told.iter().zip(rg).enumerate() {
+        if !same(search, ours, rg) {
+            return Some(format!("line {n}: ours {}, rg {}", show(ours), show(rg)));
+        }
+    }
+    let Some(rest) = rg.get(told.len()..) else {
+        return Some(format!("ours goes on: {}", show(&told[rg.len()])));
+    };
+    let further = rest.iter().find(|line| line.is == Is::Match);
+    match (binary, marked, further, rest.first()) {
+        (true, true, Some(_), _) | (true, false, None, _) | (false, _, _, None) => None,
+        (true, true, None, _) => Some("marked as binary without a match".to_owned()),
+        (_, _, _, next) => Some(format!("rg goes on: {:?}", next.map(show))),
+    }
+}
+
+fn same(search: &Search, ours: &Line, rg: &Line) -> bool {
+    let (before, after) = ours.cut;
+    let text = rg.text.get(before..rg.text.len().saturating_sub(after));
+    // Ours tells where lines near a match of an inverted search match, and `rg` does too.
+    let columns = matches!(search.mode, SearchMode::Content { .. });
+    (ours.is, ours.number, ours.offset) == (rg.is, rg.number, rg.offset)
+        && text == Some(ours.text.as_slice())
+        && (before + after == 0 || rg.text.len() > 1024)
+        && (!columns || ours.column == rg.column || (rg.column == 0 && nothing_at_the_end(ours)))
+}
+
+/// A match of nothing at the end of a line without an end: `rg` does not say where it is.
+fn nothing_at_the_end(line: &Line) -> bool {
+    line.column == line.text.len() as u64 + 1
+}
+
+fn show(line: &Line) -> String {
+    let text = &line.text[..line.text.len().min(120)];
+    format!(
+        "{:?} {}:{}:{} {}",
+        line.is,
+        line.number,
+        line.column,
+        line.offset,
+        escape(text)
+    )
+}

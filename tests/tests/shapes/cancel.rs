@@ -1,0 +1,154 @@
+//! What comes after a cancel, and what comes before anything is found.
+
+use crate::measure::{alone, in_memory, list, search};
+use portcullis_client::protocol::VERSION;
+use portcullis_client::protocol::bounded::Text;
+use portcullis_client::protocol::frame::RequestId;
+use portcullis_client::protocol::session::{
+    Cancel, Completeness, CutReason, Hello, Reply, Request, SearchMode, Syntax,
+};
+use portcullis_client::{Part, Session};
+use portcullis_tests::World;
+use portcullis_transport::{Buffer, Endpoint, WorkerSide};
+use std::time::Duration;
+
+/// Frames that may come after a cancel was read: what waits in the socket, and one from each that
+/// works.
+const FRAMES: usize = 16;
+/// What takes longer than this on a busy machine hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Raw {
+    endpoint: Endpoint<WorkerSide>,
+    buffer: Buffer,
+}
+
+impl Raw {
+    fn new(session: Session) -> Self {
+        use rustix::net::sockopt::{Timeout, set_socket_timeout};
+        let endpoint = Endpoint::new(session.into_socket().unwrap()).unwrap();
+        set_socket_timeout(&endpoint, Timeout::Recv, Some(PATIENCE)).unwrap();
+        let mut raw = Self {
+            endpoint,
+            buffer: Buffer::new(),
+        };
+        raw.ask(
+            1,
+            &Request::Hello(Hello {
+                version: VERSION,
+                limits: portcullis_warden::default_limits(),
+                incarnation: None,
+                client: Text::new("raw").unwrap(),
+            }),
+        );
+        assert!(matches!(raw.next(), Reply::Welcome(_)));
+        raw
+    }
+
+    fn ask(&self, id: u32, request: &Request) {
+        let mut scratch = Vec::new();
+        self.endpoint
+            .send(&mut scratch, RequestId(id), request, &[])
+            .unwrap();
+    }
+
+    fn next(&mut self) -> Reply {
+        let (frame, _) = self
+            .endpoint
+            .receive(&mut self.buffer)
+            .unwrap()
+            .decode()
+            .unwrap();
+        frame.message
+    }
+}
+
+/// A long answer that is cancelled ends after a few frames, whatever is left of it.
+fn cancelled(world: &mut World, request: &Request) {
+    let mut raw = Raw::new(world.session().session);
+    raw.ask(2, request);
+    for _ in 0..3 {
+        assert!(matches!(raw.next(), Reply::Entries(_) | Reply::Matches(_)));
+    }
+    raw.ask(3, &Request::Cancel(Cancel { request: 2 }));
+    // The gate cannot send while nobody reads, and has the time to read itself.
+    std::thread::sleep(Duration::from_secs(1));
+    let mut frames = 0;
+    let done = loop {
+        match raw.next() {
+            Reply::Entries(_) | Reply::Matches(_) => frames += 1,
+            Reply::Progress(_) => {}
+            Reply::Done(done) => break done,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(frames <= FRAMES, "{frames} frames after the cancel");
+    let Completeness::Cut { reason, .. } = done.completeness else {
+        panic!("it was complete: the answer is too short for this test")
+    };
+    assert_eq!(reason, CutReason::Cancelled);
+}
+
+#[test]
+fn a_cancelled_answer_ends_after_a_few_frames() {
+    let _alone = alone();
+    let mut world = in_memory();
+    world.write("lines", "x\n".repeat(4_000_000));
+    for n in 0..300 {
+        let at = world.inside().join(format!("d{n:03}"));
+        std::fs::create_dir(&at).unwrap();
+        for n in 0..200 {
+            std::fs::write(at.join(format!("{n:0200}")), "").unwrap();
+        }
+    }
+    let content = SearchMode::Content {
+        before: 0,
+        after: 0,
+    };
+    cancelled(&mut world, &Request::Search(search(".", "x", content)));
+    cancelled(&mut world, &Request::List(list(".")));
+}
+
+#[test]
+fn a_long_search_that_finds_nothing_says_how_far_it_is_and_ends_when_cancelled() {
+    let _alone = alone();
+    let mut world = in_memory();
+    let line = b"the quick brown fox jumps over the lazy dog and goes on to the next hill\n";
+    world.write("haystack/000", line.repeat(8 * 1024 * 1024 / line.len()));
+    for n in 1..2000 {
+        let name = world.inside().join(format!("haystack/{n:03}"));
+        std::fs::hard_link(world.inside().join("haystack/000"), name).unwrap();
+    }
+    let mut opened = world.session();
+    let content = SearchMode::Content {
+        before: 0,
+        after: 0,
+    };
+    let mut long = search("haystack", "[a-z ]{40,60}[A-Z]zz", content);
+    long.syntax = Syntax::Regex;
+    let mut stream = opened.session.search(&long).unwrap();
+    let mut told = Vec::new();
+    while told.len() < 3 {
+        match stream
+            .next_part()
+            .expect("too short for this test")
+            .unwrap()
+        {
+            Part::Progress(progress) => told.push(progress),
+            Part::Items(items) => assert!(items.is_empty()),
+        }
+    }
+    let done = stream.finish().unwrap();
+    assert!(told.is_sorted_by_key(|progress| (progress.directories, progress.bytes)));
+    let last = told.last().unwrap();
+    assert_eq!((last.directories, last.sent), (1, 0));
+    assert!(last.bytes > 0 && last.files > 0, "{last:?}");
+    assert!(matches!(
+        done.completeness,
+        Completeness::Cut {
+            reason: CutReason::Cancelled,
+            ..
+        }
+    ));
+    opened.session.ping(b"goes on").unwrap();
+}
