@@ -162,7 +162,7 @@ fn an_ignore_file_that_is_too_large_or_unreadable_does_not_hold_and_is_counted()
         |world| {
             usual(world);
             let file = world.inside().join(".gitignore");
-            let nobody = std::os::unix::fs::PermissionsExt::from_mode(0);
+            let nobody = std::os::unix::fs::PermissionsExt::from_mode(0o0);
             std::fs::set_permissions(file, nobody).unwrap();
         },
         |order| order,

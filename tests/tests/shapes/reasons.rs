@@ -169,7 +169,7 @@ fn unreadable_are_those_whose_permissions_say_so() {
         make: |world| {
             two(world, "a", "d");
             for name in ["a", "d"] {
-                let nobody = std::fs::Permissions::from_mode(0);
+                let nobody = std::fs::Permissions::from_mode(0o0);
                 std::fs::set_permissions(world.inside().join(name), nobody).unwrap();
             }
         },
