@@ -6,7 +6,7 @@ use std::path::Path;
 pub(crate) const FILES: usize = 150;
 /// The same where it is the listing itself that is attacked: so many that the kernel gives their names
 /// in several parts, between which there is time for anything.
-pub(crate) const MANY: usize = 2500;
+pub(crate) const MANY: usize = 1800;
 /// Content of what may be told.
 pub(crate) const INSIDE: &str = "INSIDE\n";
 /// Content of what may not.
