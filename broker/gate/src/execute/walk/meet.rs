@@ -230,15 +230,12 @@ impl<H: Hunt> Walk<H> {
             Judgement::Denied(rule) | Judgement::Asks(rule) => Some(rule),
             Judgement::Clear => None,
         };
-        if let Err(errno) = self.is_at_its_place(looking, path) {
-            tell.count(errno);
-            return Became::Nothing;
-        }
         if Temporary::is_one(name) {
             tell.statistics.temporaries += 1;
             return Became::Nothing;
         }
-        let kind = match self.kind_of(path, kind) {
+        let there = self.is_at_its_place(looking, path);
+        let kind = match there.and_then(|()| self.kind_of(path, kind)) {
             Ok(kind) => kind,
             Err(errno) => {
                 tell.count(errno);
