@@ -32,6 +32,7 @@ pub(crate) fn compare(search: &Search, ours: &Answer, rg: &Answer) -> Option<Str
 /// are searched; as events `rg` tells them all the same.
 fn lines(search: &Search, ours: &[Line], (rg, zero): (&[Line], Zero)) -> Option<String> {
     let binary = search.binary == Binary::Search && zero == Zero::Met;
+    let rg = &near(search, rg)[..];
     let (told, marked) = match ours.split_last() {
         Some((last, told)) if last.is == Is::Binary => (told, true),
         _ => (ours, false),
@@ -53,6 +54,19 @@ fn lines(search: &Search, ours: &[Line], (rg, zero): (&[Line], Zero)) -> Option<
         (true, true, None, _) => Some("marked as binary without a match".to_owned()),
         (_, _, _, next) => Some(format!("rg goes on: {:?}", next.map(show))),
     }
+}
+
+/// Lines of `rg`, where a line that matches beyond the limit for one file is one that is near.
+fn near(search: &Search, rg: &[Line]) -> Vec<Line> {
+    let mut left = search.limit_per_file;
+    let mut lines = rg.to_vec();
+    for line in lines.iter_mut().filter(|line| line.is == Is::Match) {
+        match left {
+            0 => line.is = Is::Context,
+            _ => left -= 1,
+        }
+    }
+    lines
 }
 
 fn same(search: &Search, ours: &Line, rg: &Line) -> bool {

@@ -1,7 +1,7 @@
 //! Where the gate means to tell something else than `rg`: one table, of which each row is tried on
 //! both, and stands in `docs/SEARCH.md`.
 
-use crate::answer::{Answer, Told};
+use crate::answer::{Answer, Is, Told};
 use crate::rg::Rg;
 use crate::tree::Git;
 use crate::{flags, ours};
@@ -23,7 +23,8 @@ struct Row {
     make: fn(&World),
     /// Makes the request of a search for `fox` in everything.
     change: fn(&mut Search),
-    /// What is told: `path`, `path=count` or `path:line:text`.
+    /// What is told: `path`, `path=count` or `path:line:text`, with dashes where
+    /// the line does not match.
     ours: &'static [&'static str],
     rg: &'static [&'static str],
     /// Flags of `rg` that the request has no word for.
@@ -75,7 +76,21 @@ fn lines() -> Vec<Row> {
             ..PLAIN
         },
         Row {
-            says: "and counts are of lines, where `rg -U -c` counts matches",
+            says: "a line that matches beyond it is shown as one near the last, where it is near",
+            make: |world| world.write("a", "fox\nfox\nx\n"),
+            change: |search| {
+                search.limit_per_file = 1;
+                search.mode = SearchMode::Content {
+                    before: 0,
+                    after: 2,
+                };
+            },
+            ours: &["a:1:fox", "a-2-fox", "a-3-x"],
+            rg: &["a:1:fox", "a:2:fox", "a-3-x"],
+            ..PLAIN
+        },
+        Row {
+            says: "counts are of lines, where `rg -U -c` counts matches",
             make: |world| world.write("a", "fox fox\nfox\n"),
             change: |search| {
                 search.multi_line = MultiLine::On;
@@ -292,7 +307,8 @@ fn words(answer: &Answer) -> Vec<String> {
                     (before, _) => format!("[{before}]"),
                 };
                 let text = String::from_utf8_lossy(&line.text[..line.text.len().min(12)]);
-                format!("{path}:{}:{cut}{text}", line.number)
+                let mark = if line.is == Is::Context { '-' } else { ':' };
+                format!("{path}{mark}{}{mark}{cut}{text}", line.number)
             })),
         }
     }

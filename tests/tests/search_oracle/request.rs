@@ -234,6 +234,10 @@ fn files(random: &mut Random, search: &mut Search) {
     // In `rg` what is included need not be of a type.
     if search.include.as_slice().is_empty() {
         search.types = globs(random, TYPES, 6);
+        if !search.types.as_slice().is_empty() {
+            // And what is of a type may begin with a dot.
+            search.passing.dot_names = DotNames::Include;
+        }
         search.types_not = globs(random, TYPES, 8);
     }
     if random.once_in(8) {

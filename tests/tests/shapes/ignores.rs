@@ -130,7 +130,7 @@ fn an_ignore_file_that_is_a_link_or_no_file_does_not_hold() {
         },
         |order| order,
         false,
-        0,
+        1,
     );
     made(
         |world| {

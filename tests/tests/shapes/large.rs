@@ -7,10 +7,13 @@ use crate::measure::{
 use portcullis_client::protocol::session::Order;
 use portcullis_client::protocol::session::{Completeness, CutReason, Entry, SearchMode};
 use portcullis_tests::World;
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
 
 const MILLION: u64 = 1_000_000;
 const DIRECTORIES: u64 = 200_000;
+/// The same one below the other: levels, and directories in each.
+const LEVELS: u64 = 500;
+const BESIDE: u64 = 100;
 
 /// A directory of a million names of one file.
 fn million(world: &World) {
@@ -141,4 +144,30 @@ fn two_hundred_thousand_directories_are_entered_within_bounds() {
         (DIRECTORIES + 1, files + 1)
     );
     assert_memory(&mut world, &opened, "200,000 directories");
+}
+
+#[test]
+fn directories_that_wait_at_every_level_are_held_within_bounds() {
+    let _alone = alone();
+    let mut world = in_memory();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(0o755);
+    let mut at = open(&world.inside());
+    for _ in 0..LEVELS {
+        for n in 0..BESIDE {
+            rustix::fs::mkdirat(&at, format!("z{n:03}"), mode).unwrap();
+        }
+        rustix::fs::mkdirat(&at, "a", mode).unwrap();
+        at = rustix::fs::openat(&at, "a", flags, Mode::empty()).unwrap();
+    }
+    drop(at);
+    let mut opened = world.session();
+    let session = &mut opened.session;
+    let all = LEVELS * (BESIDE + 1);
+    let (count, done) = listed(session, &list("."));
+    assert_eq!((count, done.completeness), (all, Completeness::Complete));
+    assert_eq!(done.statistics.directories, all + 1);
+    let (count, done) = searched(session, &search(".", "fox", SearchMode::Files));
+    assert_eq!((count, done.completeness), (0, Completeness::Complete));
+    assert_memory(&mut world, &opened, "directories that wait at every level");
 }

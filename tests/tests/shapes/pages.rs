@@ -46,7 +46,10 @@ fn pages_in_each_order_join_to_the_whole() {
         (ask.order, ask.detail, ask.limit) = (order, Detail::Full, SORTED_ENTRIES_MAX);
         let whole = all(session, &ask);
         assert_eq!(whole.len(), 307);
-        let time = |entry: &Entry| entry.detail.as_ref().unwrap().modified.seconds;
+        let time = |entry: &Entry| {
+            let modified = entry.detail.as_ref().unwrap().modified;
+            i128::from(modified.seconds) * 1_000_000_000 + i128::from(modified.nanos)
+        };
         let key = |entry: &Entry| (time(entry), entry.path.as_bytes().to_vec());
         assert!(match order {
             Order::Name => whole.is_sorted_by_key(|entry| entry.path.as_bytes().to_vec()),

@@ -1,7 +1,7 @@
 //! Every attack.
 
 use crate::scenario::{PLAIN, Scenario, alone};
-use crate::tree::{INSIDE, OUTSIDE, fill};
+use crate::tree::{FILES, INSIDE, MANY, OUTSIDE, fill};
 use portcullis_client::protocol::verb::VerbSet;
 use portcullis_tests::attack::{Deed, Swap, directory};
 use portcullis_tests::{World, anywhere, own};
@@ -50,8 +50,8 @@ fn moved(home: (OwnedFd, &'static str), away: (OwnedFd, &'static str), within: O
 fn a_directory_exchanged_with_a_link_out_is_never_walked_through_it() {
     let _alone = alone();
     let mut world = world();
-    fill(&world.inside().join("m/d"), "in-", INSIDE);
-    fill(&world.outside().join("d"), "out-", OUTSIDE);
+    fill(&world.inside().join("m/d"), FILES, "in-", INSIDE);
+    fill(&world.outside().join("d"), FILES, "out-", OUTSIDE);
     std::os::unix::fs::symlink("../../outside/d", world.inside().join("m/link")).unwrap();
     Scenario {
         name: "directory <-> link out",
@@ -77,7 +77,7 @@ fn a_directory_exchanged_with_a_link_out_is_never_walked_through_it() {
 fn a_directory_moved_out_of_the_root_tells_no_name_that_it_got_there() {
     let _alone = alone();
     let mut world = world();
-    fill(&world.inside().join("m/d"), "in-", INSIDE);
+    fill(&world.inside().join("m/d"), MANY, "in-", INSIDE);
     Scenario {
         name: "directory out of the root and in",
         starts: &[".", "m"],
@@ -104,7 +104,7 @@ fn to_private(name: &'static str, above: bool, hidden: bool) {
     let _alone = alone();
     let mut world = world();
     let leaf = if above { "m/top/mid/d" } else { "m/top" };
-    fill(&world.inside().join(leaf), "in-", INSIDE);
+    fill(&world.inside().join(leaf), MANY, "in-", INSIDE);
     Scenario {
         name,
         starts: &[".", "m"],
@@ -166,8 +166,8 @@ fn a_directory_above_renamed_to_a_hidden_name_tells_no_name_from_there() {
 fn directories_and_files_that_come_and_go_take_nothing_else_with_them() {
     let _alone = alone();
     let mut world = world();
-    fill(&world.inside().join("m/d"), "in-", INSIDE);
-    fill(&world.outside().join("d"), "out-", OUTSIDE);
+    fill(&world.inside().join("m/d"), FILES, "in-", INSIDE);
+    fill(&world.outside().join("d"), FILES, "out-", OUTSIDE);
     std::os::unix::fs::symlink("../outside/d", world.inside().join("link")).unwrap();
     Scenario {
         name: "removals",
@@ -175,7 +175,7 @@ fn directories_and_files_that_come_and_go_take_nothing_else_with_them() {
             let at = place.join("inside/m/gone");
             let again = at.clone();
             let comes_and_goes = Swap::Deed {
-                make: Deed::new(move || fill(&at.join("deep"), "in-", INSIDE)),
+                make: Deed::new(move || fill(&at.join("deep"), FILES, "in-", INSIDE)),
                 back: Deed::new(move || std::fs::remove_dir_all(&again).unwrap()),
             };
             let exchange = Swap::Deed {
@@ -253,7 +253,7 @@ fn files_exchanged_with_endless_ones_links_and_denied_ones_are_not_told_and_end(
     let _alone = alone();
     let mut world = world();
     let (inside, outside) = (world.inside(), world.outside());
-    fill(&inside.join("m/d"), "in-", INSIDE);
+    fill(&inside.join("m/d"), FILES, "in-", INSIDE);
     std::os::unix::fs::symlink("../../../outside/secret", outside.join("link")).unwrap();
     std::fs::write(outside.join("secret"), OUTSIDE).unwrap();
     std::fs::write(outside.join("denied"), "SECRET\n").unwrap();
@@ -299,7 +299,7 @@ fn directory_or_file(path: &Path) -> OwnedFd {
 fn a_start_that_is_moved_about_is_told_cut_or_refused_and_shows_nothing() {
     let _alone = alone();
     let mut world = world();
-    fill(&world.inside().join("m/top/mid/d"), "in-", INSIDE);
+    fill(&world.inside().join("m/top/mid/d"), MANY, "in-", INSIDE);
     Scenario {
         name: "the start itself",
         starts: &["m/top/mid", "m/top/mid/d"],

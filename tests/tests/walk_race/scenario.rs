@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// Walks in all scenarios together, without the controls.
-const WALKS: u64 = 12_000;
+const WALKS: u64 = 4_500;
 /// Scenarios that share them.
 const SCENARIOS: u64 = 9;
 /// Rounds a control is given at most to be beaten.

@@ -3,16 +3,19 @@
 use std::path::Path;
 
 /// Files in a directory that is attacked.
-const FILES: usize = 150;
+pub(crate) const FILES: usize = 150;
+/// The same where it is the listing itself that is attacked: so many that the kernel gives their names
+/// in several parts, between which there is time for anything.
+pub(crate) const MANY: usize = 1800;
 /// Content of what may be told.
 pub(crate) const INSIDE: &str = "INSIDE\n";
 /// Content of what may not.
 pub(crate) const OUTSIDE: &str = "OUTSIDE\n";
 
 /// A directory of files that are named after where they are.
-pub(crate) fn fill(at: &Path, prefix: &str, content: &str) {
+pub(crate) fn fill(at: &Path, files: usize, prefix: &str, content: &str) {
     std::fs::create_dir_all(at).unwrap();
-    for n in 0..FILES {
+    for n in 0..files {
         std::fs::write(at.join(format!("{prefix}{n:03}")), content).unwrap();
     }
 }

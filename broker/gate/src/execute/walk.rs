@@ -319,10 +319,11 @@ impl<H: Hunt> Walk<H> {
         let mut means = self.means();
         let mut alone = true;
         loop {
+            self.drain(frames)?;
+            // After that: what was ready may have been left untold.
             if let Some(cut) = self.ground.interrupt.reason() {
                 return Ok(Some(cut));
             }
-            self.drain(frames)?;
             frames.breathe(|| self.ground.progress())?;
             let Some(claimed) = self.claim() else {
                 return Ok(None);
@@ -349,6 +350,10 @@ impl<H: Hunt> Walk<H> {
                 return Ok(());
             }
             for piece in &ready {
+                // What is ready is much where a worker is slow, and nothing of it is wanted any more.
+                if self.ground.interrupt.reason().is_some() {
+                    return Ok(());
+                }
                 frames.take(piece)?;
                 match piece.end {
                     tell::Ends::No => {}

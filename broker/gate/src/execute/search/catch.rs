@@ -162,6 +162,10 @@ impl<'a> Catch<'a> {
     fn tell_binary(&mut self, offset: u64) -> Result<(), Failed> {
         self.lines += 1;
         self.nature = Nature::Binary;
+        if self.lines > self.plan.per_file {
+            self.over_file_limit += 1;
+            return Err(self.nothing_more());
+        }
         let line = Line {
             role: LineRole::Binary,
             number: 0,

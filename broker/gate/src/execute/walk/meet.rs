@@ -3,8 +3,9 @@
 
 use super::board::Outcome;
 use super::names::{Names, Rest};
+use super::step::Age;
 use super::tell::{Ends, Last, Piece, Tell};
-use super::{Above, Hunt, Listed, Means, Met, Outcomes, Then, Unit, Walk};
+use super::{Above, Hunt, Listed, Listing, Means, Met, Outcomes, Then, Unit, Walk};
 use crate::policy::Judgement;
 use crate::sys::open::{self, Purpose};
 use portcullis_protocol::ledger::Temporary;
@@ -30,6 +31,7 @@ pub(super) struct Looking<'a> {
     pub(super) above: &'a Arc<Above>,
     /// The name in it that a cursor leads to.
     pub(super) resume: Option<&'a [u8]>,
+    pub(super) age: Age,
 }
 
 /// A part of what comes of a directory, before all of it is there.
@@ -228,6 +230,10 @@ impl<H: Hunt> Walk<H> {
             Judgement::Denied(rule) | Judgement::Asks(rule) => Some(rule),
             Judgement::Clear => None,
         };
+        if let Err(errno) = self.is_at_its_place(looking, path) {
+            tell.count(errno);
+            return Became::Nothing;
+        }
         if Temporary::is_one(name) {
             tell.statistics.temporaries += 1;
             return Became::Nothing;
@@ -292,6 +298,21 @@ impl<H: Hunt> Walk<H> {
             | Kind::Fifo
             | Kind::Socket
             | Kind::Device => Ok(listed),
+        }
+    }
+
+    /// Makes sure that a name that is told was at this path at some moment. A directory whose names
+    /// did not change since the walk began had them when it was opened by its path. Into any other
+    /// one they may have come while it, or one above it, was moved to where they are denied.
+    fn is_at_its_place(&self, looking: &Looking<'_>, path: &RelPath) -> Result<(), Errno> {
+        match (self.ground.route.listing, looking.age) {
+            (Listing::Told, Age::Recent) => {}
+            (Listing::Opened, _) | (Listing::Told, Age::Older) => return Ok(()),
+        }
+        match open::below(self.ground.root_fd()?, path, Purpose::LookAtLink) {
+            // Something is mounted there.
+            Ok(_) | Err(Errno::XDEV) => Ok(()),
+            Err(errno) => Err(errno),
         }
     }
 

@@ -16,6 +16,10 @@ const ROW_BYTES: usize = size_of::<Row>();
 /// Names between two looks at whether they are still wanted.
 const NAMES_BETWEEN: u32 = 4096;
 
+/// Directories among them at most: each waits to be entered, with a result before it and one of its own,
+/// which is far more than its name.
+const DIRECTORIES_MAX: usize = 8192;
+
 /// One name.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::execute) struct Row {
@@ -55,6 +59,8 @@ impl Rest {
 pub(in crate::execute) struct Names {
     bytes: Vec<u8>,
     rows: Vec<Row>,
+    /// Rows of what may be entered.
+    directories: usize,
 }
 
 impl Names {
@@ -86,6 +92,7 @@ impl Names {
         } else {
             self.bytes.clear();
             self.rows.clear();
+            self.directories = 0;
         }
     }
 
@@ -118,7 +125,8 @@ impl Names {
                 .is_none_or(|ceiling| named.name < ceiling.as_ref());
             if below && wanted.has(named.name) {
                 self.add(named.name, named.kind, named.inode);
-                if self.cost() + self.rows.len() * each > room && self.rows.len() > 1 {
+                let full = self.cost() + self.rows.len() * each > room;
+                if self.rows.len() > 1 && (full || self.directories > DIRECTORIES_MAX) {
                     ceiling = self.halve().or(ceiling.take());
                 }
             }
@@ -141,6 +149,7 @@ impl Names {
             return;
         };
         self.bytes.extend_from_slice(name);
+        self.directories += usize::from(may_be_entered(kind));
         self.rows.push(Row {
             key: key(name),
             start,
@@ -152,7 +161,7 @@ impl Names {
     }
 
     fn sort(&mut self) {
-        let Self { bytes, rows } = self;
+        let Self { bytes, rows, .. } = self;
         rows.sort_unstable_by(|a, b| compare(bytes, a, b));
         // A name renamed during the listing can come twice.
         rows.dedup_by(|a, b| compare(bytes, a, b) == Ordering::Equal);
@@ -172,7 +181,16 @@ impl Names {
             bytes.extend_from_slice(name.unwrap_or_default());
         }
         self.bytes = bytes;
+        let directories = self.rows.iter().filter(|row| may_be_entered(row.kind));
+        self.directories = directories.count();
         ceiling
+    }
+}
+
+fn may_be_entered(kind: Kind) -> bool {
+    match kind {
+        Kind::Directory | Kind::Unknown => true,
+        Kind::File | Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device => false,
     }
 }
 

@@ -30,9 +30,9 @@ struct Looked<T> {
     age: Age,
 }
 
-/// Whether a directory may have been renamed since the walk began.
+/// Whether a directory may have been renamed, or its names may have changed, since the walk began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Age {
+pub(super) enum Age {
     Older,
     Recent,
 }
@@ -175,13 +175,15 @@ impl<H: Hunt> Walk<H> {
             depth,
         });
         let resume = first_name(ground.route.resume.as_ref(), &above.path);
+        let age = ground.age(&seen);
         let looking = Looking {
             above: &above,
             resume,
+            age,
         };
         Ok(Looked {
             outcomes: self.meet_all(means, &looking, rest, statistics),
-            age: ground.age(&seen),
+            age,
             above: Some(above),
         })
     }
@@ -196,14 +198,16 @@ impl<H: Hunt> Walk<H> {
                 nothing(statistics, Ends::No)
             }
             Ok((rest, _, seen)) => {
+                let age = self.ground.age(&seen);
                 let looking = Looking {
                     above,
                     resume: None,
+                    age,
                 };
                 Looked {
                     outcomes: self.meet_all(means, &looking, rest, Statistics::default()),
                     above: Some(Arc::clone(above)),
-                    age: self.ground.age(&seen),
+                    age,
                 }
             }
             Err(errno) => {
