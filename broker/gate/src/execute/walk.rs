@@ -135,12 +135,29 @@ struct Listed {
     names: Names,
     /// Rows of `names`.
     files: Vec<u32>,
-    held: Arc<AtomicUsize>,
+    _hold: Hold,
 }
 
-impl Drop for Listed {
+/// A part of the memory that a walk may hold for names, given back when it is dropped.
+#[derive(Debug)]
+struct Hold {
+    of: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Hold {
+    fn new(of: &Arc<AtomicUsize>, bytes: usize) -> Self {
+        of.fetch_add(bytes, Ordering::Relaxed);
+        Self {
+            of: Arc::clone(of),
+            bytes,
+        }
+    }
+}
+
+impl Drop for Hold {
     fn drop(&mut self) {
-        self.held.fetch_sub(self.names.cost(), Ordering::Relaxed);
+        self.of.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -150,7 +167,11 @@ enum Unit {
     /// The directory where the walk begins.
     Start(Box<Start>),
     /// A directory that was met.
-    Directory { above: Arc<Above>, name: Box<[u8]> },
+    Directory {
+        above: Arc<Above>,
+        name: Box<[u8]>,
+        _hold: Hold,
+    },
     /// Names of a directory that were too many before.
     Rest { of: Arc<Above>, rest: Rest },
     /// Files of a directory.
