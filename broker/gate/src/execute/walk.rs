@@ -62,6 +62,9 @@ pub(super) trait Hunt: Send + Sync + 'static {
 
     /// The means of one thread.
     fn hand(&self) -> Self::Hand;
+    /// Whether something that is no directory is asked for at all. Looked at before why it might be
+    /// passed over, which costs more.
+    fn wants(&self, met: &Met<'_>) -> Wants;
     /// Whether a name that begins with a dot, or is ignored, is taken all the same.
     fn takes(&self, met: &Met<'_>) -> Takes;
     /// One name that is not passed over.
@@ -74,6 +77,16 @@ pub(super) trait Hunt: Send + Sync + 'static {
         path: &RelPath,
         tell: &mut Tell<'_, Self::Told>,
     );
+}
+
+/// Whether a name is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wants {
+    Yes,
+    /// It is not, which is no loss.
+    No,
+    /// It is not, because the request excludes it.
+    Excluded,
 }
 
 /// Which of the reasons to pass over a name do not hold for it.

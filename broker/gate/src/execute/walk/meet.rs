@@ -5,7 +5,7 @@ use super::board::Outcome;
 use super::names::{Names, Rest};
 use super::step::Age;
 use super::tell::{Ends, Last, Piece, Tell};
-use super::{Above, Hold, Hunt, Listed, Listing, Means, Met, Outcomes, Then, Unit, Walk};
+use super::{Above, Hold, Hunt, Listed, Listing, Means, Met, Outcomes, Then, Unit, Walk, Wants};
 use crate::policy::Judgement;
 use crate::sys::open::{self, Purpose};
 use portcullis_protocol::ledger::Temporary;
@@ -256,6 +256,9 @@ impl<H: Hunt> Walk<H> {
             judged: &judged,
             object,
         };
+        if !self.is_wanted(&met, &mut tell.statistics) {
+            return Became::Nothing;
+        }
         let takes = || self.hunt.takes(&met);
         let over = ground
             .route
@@ -275,6 +278,19 @@ impl<H: Hunt> Walk<H> {
             (None, None) => {}
         }
         self.meet_taken(looking, &met, tell)
+    }
+
+    /// Whether a name is asked for, or may lead to one that is; counts it if not.
+    fn is_wanted(&self, met: &Met<'_>, statistics: &mut Statistics) -> bool {
+        if met.denied.is_some() || met.kind == Kind::Directory {
+            return true;
+        }
+        match self.hunt.wants(met) {
+            Wants::Yes => return true,
+            Wants::No => statistics.files += 1,
+            Wants::Excluded => statistics.excluded += 1,
+        }
+        false
     }
 
     /// Has a name told that is not passed over, unless it was before, and says what comes of it.
