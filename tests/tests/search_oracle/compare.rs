@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Is, Line, Told, Zero};
 use portcullis_client::protocol::path::escape;
-use portcullis_client::protocol::session::{Binary, MultiLine, Search, SearchMode};
+use portcullis_client::protocol::session::{Binary, MultiLine, Search};
 use std::collections::BTreeSet;
 
 /// What is not the same, in words; nothing where all is.
@@ -72,17 +72,13 @@ fn near(search: &Search, rg: &[Line]) -> Vec<Line> {
 fn same(search: &Search, ours: &Line, rg: &Line) -> bool {
     let (before, after) = ours.cut;
     let text = rg.text.get(before..rg.text.len().saturating_sub(after));
-    // Ours tells where lines near a match of an inverted search match, and `rg` does too.
-    let columns = matches!(search.mode, SearchMode::Content { .. });
+    // Where a line that is only near matches over its end, `rg` says so.
+    let columns = ours.is == Is::Match || search.multi_line == MultiLine::Off;
     (ours.is, ours.number, ours.offset) == (rg.is, rg.number, rg.offset)
         && text == Some(ours.text.as_slice())
         && (before + after == 0 || rg.text.len() > 1024)
-        && (!columns || ours.column == rg.column || (rg.column == 0 && nothing_at_the_end(ours)))
-}
-
-/// A match of nothing at the end of a line without an end: `rg` does not say where it is.
-fn nothing_at_the_end(line: &Line) -> bool {
-    line.column == line.text.len() as u64 + 1
+        // Where a pattern looks at the ends of the text, `rg` finds nothing again in the line it tells.
+        && (!columns || rg.column == 0 || ours.column == rg.column)
 }
 
 fn show(line: &Line) -> String {

@@ -164,6 +164,11 @@ pub(crate) fn draw(random: &mut Random) -> Search {
         search.encoding = random.of(&TextEncoding::ALL);
     }
     search.mode = mode(random);
+    // `rg -l -v` goes on behind the first line, and then takes back a file that it gives up.
+    let names_inverted = (search.mode, search.sense) == (SearchMode::Files, Sense::Inverted);
+    if names_inverted && search.binary == Binary::Stop {
+        search.binary = Binary::Text;
+    }
     files(random, &mut search);
     search
 }

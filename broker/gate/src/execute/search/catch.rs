@@ -306,6 +306,8 @@ struct Starts<'b> {
     /// Where the next match is looked for.
     from: usize,
     next: Option<usize>,
+    /// Where the last match ended: nothing right there is no further match.
+    ended: Option<usize>,
 }
 
 impl<'b> Starts<'b> {
@@ -319,6 +321,7 @@ impl<'b> Starts<'b> {
             buffer: buffer.get(..shown).unwrap_or(buffer),
             from: start,
             next: None,
+            ended: None,
         }
     }
 
@@ -340,8 +343,11 @@ impl<'b> Starts<'b> {
                 self.next = None;
                 return Ok(None);
             };
-            self.next = Some(found.start());
             self.from = found.end() + usize::from(found.is_empty());
+            let at_its_end = self.ended.replace(found.end()) == Some(found.end());
+            if !(found.is_empty() && at_its_end) {
+                self.next = Some(found.start());
+            }
         }
     }
 }
