@@ -6,7 +6,7 @@ use super::hits::{Documents, Lines, Look};
 use super::patience::patiently;
 use super::place::Place;
 use super::report::{Form, Outcome, Report};
-use super::types::Types;
+use super::types::{TypeGlobs, Types};
 use crate::ask;
 use crate::error::Error;
 use crate::session::Session;
@@ -69,7 +69,14 @@ pub(super) fn request(args: &SearchArgs, place: &Place) -> Result<Search, Error>
     let exclude = exclude
         .into_iter()
         .chain(which.exclude.iter().map(OsString::as_os_str));
-    let types = Types::with(&which.type_add).map_err(|wrong| invalid("--type-add", wrong))?;
+    let of_types = |option: &str, names: &[String]| {
+        if names.is_empty() && which.type_add.is_empty() {
+            // The table is not read for nothing.
+            return Ok(TypeGlobs::default());
+        }
+        let types = Types::with(&which.type_add).map_err(|wrong| invalid("--type-add", wrong))?;
+        types.globs(names).map_err(|wrong| invalid(option, wrong))
+    };
     let mut search = ask::search(place.selector(&args.path)?, args.pattern.as_bytes())?;
     search.syntax = how.syntax();
     search.case = how.case();
@@ -83,12 +90,8 @@ pub(super) fn request(args: &SearchArgs, place: &Place) -> Result<Search, Error>
     search.passing = which.passing.passing();
     search.passing.exclude = globs("--exclude", exclude)?;
     search.include = globs("--glob", include)?;
-    search.types = types
-        .globs(&which.types)
-        .map_err(|wrong| invalid("--type", wrong))?;
-    search.types_not = types
-        .globs(&which.types_not)
-        .map_err(|wrong| invalid("--type-not", wrong))?;
+    search.types = of_types("--type", &which.types)?;
+    search.types_not = of_types("--type-not", &which.types_not)?;
     search.limit = bounds.limit;
     search.limit_per_file = bounds.max_count;
     search.file_bytes_max = which.max_filesize;

@@ -6,19 +6,21 @@ use crate::corpus::Corpus;
 use crate::floor::{self, Guards};
 use crate::query::{Ask, Kind, NOWHERE, Query};
 use crate::report::{Bound, Row};
-use crate::sides::{Place, order};
+use crate::sides::{Place, Took, order};
 use crate::turns::turn;
 use portcullis_client::Pattern;
+use portcullis_tests::sys::cpu;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, SocketFlags,
     SocketType, recvmsg, sendmsg, socketpair,
 };
+use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Denial patterns of a session, beside the built-in ones.
 const PATTERNS: usize = 50;
@@ -85,15 +87,21 @@ impl Loop {
         }
     }
 
-    /// Seconds of one walk, and its files.
-    fn once(&self) -> (f64, f64) {
+    /// What one walk took, and its files.
+    fn once(&self) -> (Took, f64) {
+        let pid = Pid::from_child(&self.child);
+        let before = cpu::used(pid).unwrap();
         let socket = self.socket.as_ref().unwrap();
         rustix::net::send(socket, &[1], SendFlags::NOSIGNAL).unwrap();
         let mut answer = [0; 16];
         let (n, _) = rustix::net::recv(socket, &mut answer, RecvFlags::empty()).unwrap();
         assert_eq!(n, answer.len(), "the loop has ended");
         let number = |at: usize| f64::from_le_bytes(answer[at..at + 8].try_into().unwrap());
-        (number(0), number(8))
+        let took = Took {
+            wall: Duration::from_secs_f64(number(0)),
+            cpu: cpu::used(pid).unwrap() - before,
+        };
+        (took, number(8))
     }
 }
 
@@ -155,7 +163,7 @@ pub fn measure(
     subjects.extend([Rules::BuiltIn, Rules::Many].map(Subject::Gate));
     subjects.extend(rg.map(|_| Subject::Rg));
     let query = whole();
-    let mut times: BTreeMap<Subject, Vec<f64>> = BTreeMap::new();
+    let mut times: BTreeMap<Subject, Vec<Took>> = BTreeMap::new();
     let mut files = 0.0;
     for round in 0..=options.number(5, 11) {
         for subject in turn(&subjects, round) {
@@ -165,9 +173,9 @@ pub fn measure(
                     files = read;
                     took
                 }
-                Subject::Gate(Rules::BuiltIn) => place.tool(&few, &query).wall.as_secs_f64(),
-                Subject::Gate(Rules::Many) => place.tool(&many, &query).wall.as_secs_f64(),
-                Subject::Rg => place.rg(rg.unwrap(), corpus, &query).wall.as_secs_f64(),
+                Subject::Gate(Rules::BuiltIn) => place.tool(&few, &query),
+                Subject::Gate(Rules::Many) => place.tool(&many, &query),
+                Subject::Rg => place.rg(rg.unwrap(), corpus, &query),
             };
             if round > 0 {
                 times.entry(subject).or_default().push(took);
@@ -177,7 +185,7 @@ pub fn measure(
     rows(&corpus.name, &times, files)
 }
 
-fn rows(corpus: &str, times: &BTreeMap<Subject, Vec<f64>>, files: f64) -> Vec<Row> {
+fn rows(corpus: &str, times: &BTreeMap<Subject, Vec<Took>>, files: f64) -> Vec<Row> {
     let loop_ = Subject::Loop;
     let mut pairs = vec![
         (
@@ -214,28 +222,39 @@ fn rows(corpus: &str, times: &BTreeMap<Subject, Vec<f64>>, files: f64) -> Vec<Ro
             loop_(Guards::None),
         ));
         pairs.push((
+            "the guarded loop, beside rg: no gate can do better",
+            loop_(Guards::All),
+            Subject::Rg,
+        ));
+        pairs.push((
             "the gate and the tool, beside rg",
             Subject::Gate(Rules::BuiltIn),
             Subject::Rg,
         ));
     }
-    let ms = |subject: &Subject| median(&mut times[subject].clone()) * 1e3;
+    let wall = |took: &Took| took.wall.as_secs_f64() * 1e3;
+    let ms = |subject: &Subject| {
+        let mut walls: Vec<f64> = times[subject].iter().map(wall).collect();
+        median(&mut walls)
+    };
+    let ratio = |above: &Subject, below: &Subject, of: &dyn Fn(&Took) -> f64| {
+        let both = times[above].iter().zip(&times[below]);
+        let mut ratios: Vec<f64> = both.map(|(above, below)| of(above) / of(below)).collect();
+        median(&mut ratios)
+    };
     pairs
         .into_iter()
-        .map(|(name, above, below)| {
-            let both = times[&above].iter().zip(&times[&below]);
-            let mut ratios: Vec<f64> = both.map(|(above, below)| above / below).collect();
-            Row {
-                name: format!("{corpus}: {name}"),
-                value: median(&mut ratios),
-                unit: "",
-                bound: Bound::Shown,
-                of: format!(
-                    "{:.1} ms / {:.1} ms; {files} files read",
-                    ms(&above),
-                    ms(&below)
-                ),
-            }
+        .map(|(name, above, below)| Row {
+            name: format!("{corpus}: {name}"),
+            value: ratio(&above, &below, &wall),
+            unit: "",
+            bound: Bound::Shown,
+            of: format!(
+                "{:.1} ms / {:.1} ms; CPU {:.2}; {files} files read",
+                ms(&above),
+                ms(&below),
+                ratio(&above, &below, &|took| took.cpu.as_secs_f64())
+            ),
         })
         .collect()
 }

@@ -186,12 +186,15 @@ struct Written {
 
 impl Written {
     fn new(pattern: &str) -> Self {
-        let pattern = pattern.strip_prefix("./").unwrap_or(pattern).as_bytes();
+        let (pattern, tied) = match pattern.strip_prefix("./") {
+            Some(pattern) => (pattern.as_bytes(), true),
+            None => (pattern.as_bytes(), false),
+        };
         let (pattern, directories) = match pattern.strip_suffix(b"/") {
             Some(pattern) => (pattern, true),
             None => (pattern, false),
         };
-        let whole = match pattern.contains(&b'/') {
+        let whole = match tied || pattern.contains(&b'/') {
             true => pattern.to_vec(),
             false => [b"**/", pattern].concat(),
         };
@@ -229,7 +232,8 @@ fn the_written_dialect_is_what_its_table_says() {
         ("{src,test/unit}/*", "test/unit/a", true),
         ("{{a,b},m}.rs", "x/m.rs", true),
         ("[!a].rs", "é.rs", false),
-        ("./*.rs", "src/a.rs", true),
+        ("./*.rs", "src/a.rs", false),
+        ("./*.rs", "a.rs", true),
         ("[]a]x", "]x", true),
         ("*", ".hidden", true),
     ] {

@@ -4,7 +4,9 @@ use super::cursor::After;
 use super::frames::{Ended, Frames};
 use super::glob::Patterns;
 use super::sorted::{Sorted, Timed};
-use super::walk::{Ground, Hunt, Interrupt, Listing, Met, Passes, Route, Takes, Tell, Then, Walk};
+use super::walk::{
+    Ground, Hunt, Interrupt, Listing, Met, Passes, Route, Takes, Tell, Then, Walk, Wants,
+};
 use crate::bind::Bound;
 use crate::outlet::{Gone, Outlet};
 use crate::policy::Judgement;
@@ -200,6 +202,15 @@ impl Hunt for Finding {
 
     fn hand(&self) {}
 
+    fn wants(&self, met: &Met<'_>) -> Wants {
+        match &self.choose {
+            Choose::Matching(patterns) if !patterns.take(&self.start, met.path, met.kind) => {
+                Wants::No
+            }
+            Choose::All | Choose::Matching(_) => Wants::Yes,
+        }
+    }
+
     fn takes(&self, met: &Met<'_>) -> Takes {
         match &self.choose {
             Choose::Matching(patterns) if patterns.spell_dot(met.name) => Takes::Dot,
@@ -209,9 +220,14 @@ impl Hunt for Finding {
 
     fn meet(&self, walk: &Ground, met: &Met<'_>, tell: &mut Tell<'_, Entries>) -> Then {
         tell.statistics.files += 1;
-        let chosen = match &self.choose {
-            Choose::All => true,
-            Choose::Matching(patterns) => patterns.take(&self.start, met.path, met.kind),
+        // What is no directory was chosen before, unless it is denied.
+        let chosen = match (&self.choose, met.kind, met.denied) {
+            (Choose::All, _, _) => true,
+            (Choose::Matching(patterns), Kind::Directory, _)
+            | (Choose::Matching(patterns), _, Some(_)) => {
+                patterns.take(&self.start, met.path, met.kind)
+            }
+            (Choose::Matching(_), _, None) => true,
         };
         if !chosen || !(self.kinds.is_empty() || self.kinds.contains(&met.kind)) {
             return Then::Done;

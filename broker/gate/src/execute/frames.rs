@@ -74,7 +74,7 @@ impl<'a, T: Streamed> Frames<'a, T> {
         self.send(packed, items.clone())?;
         match stop {
             None => {
-                self.statistics.add(&piece.statistics);
+                piece.count_into(&mut self.statistics);
                 match &piece.last {
                     Last::Nothing => {}
                     Last::Item => self.last = packed.last_path(items.end).or(self.last.take()),

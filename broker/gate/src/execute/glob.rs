@@ -69,8 +69,11 @@ impl Patterns {
         for pattern in patterns {
             let text = std::str::from_utf8(pattern)
                 .map_err(|_| "a pattern must be UTF-8; use ? for other bytes".to_owned())?;
-            // What is beside the start is asked for with a depth, so that this adds nothing.
-            let text = text.strip_prefix("./").unwrap_or(text);
+            // `./` ties a pattern to the start, as a slash anywhere does.
+            let (text, tied) = match text.strip_prefix("./") {
+                Some(text) => (text, true),
+                None => (text, false),
+            };
             if text.is_empty() || text.starts_with('/') || text.split('/').any(|p| p == "..") {
                 return Err(format!(
                     "`{text}` is not below the directory it is matched in"
@@ -81,7 +84,7 @@ impl Patterns {
                 None => (text, &mut any),
             };
             // Without a slash a pattern means a name at any depth, as in ignore files.
-            let whole = if text.contains('/') {
+            let whole = if tied || text.contains('/') {
                 text.to_owned()
             } else {
                 format!("**/{text}")
@@ -165,7 +168,9 @@ mod tests {
             ("\\*.rs", "*.rs", true),
             ("\\*.rs", "a.rs", false),
             ("src/", "src", false),
-            ("./*.rs", "src/a.rs", true),
+            ("./*.rs", "src/a.rs", false),
+            ("./*.rs", "a.rs", true),
+            ("a{,.txt}", "a", true),
         ] {
             assert_eq!(matches(pattern, path), hit, "{pattern} {path}");
         }

@@ -5,7 +5,7 @@ use super::frames::{Ended, Frames, Stop};
 use super::glob::Patterns;
 use super::walk::{
     Go, Ground, Hunt, Interrupt, Listing, Met, Passes, Piece, Relief, Route, Takes, Tell, Then,
-    Walk,
+    Walk, Wants,
 };
 use crate::bind::Bound;
 use crate::outlet::{Gone, Outlet};
@@ -253,11 +253,22 @@ impl Hunt for Searching {
         Engine::new(&self.plan)
     }
 
+    fn wants(&self, met: &Met<'_>) -> Wants {
+        if met.kind != Kind::File {
+            return Wants::Yes;
+        }
+        let takes = |patterns: &Patterns| patterns.take(&self.start, met.path, met.kind);
+        let wanted = |patterns: &Patterns| patterns.is_empty() || takes(patterns);
+        if wanted(&self.include) && wanted(&self.types) && !takes(&self.types_not) {
+            Wants::Yes
+        } else {
+            Wants::Excluded
+        }
+    }
+
     fn takes(&self, met: &Met<'_>) -> Takes {
-        if met.kind == Kind::File
-            && !self.include.is_empty()
-            && self.include.take(&self.start, met.path, met.kind)
-        {
+        if met.kind == Kind::File && !self.include.is_empty() {
+            // It matches one: every other is not asked for.
             Takes::Ignored
         } else if self.include.spell_dot(met.name) {
             Takes::Dot
@@ -272,16 +283,7 @@ impl Hunt for Searching {
         }
         match met.kind {
             Kind::Directory => Then::Done,
-            Kind::File => {
-                let takes = |patterns: &Patterns| patterns.take(&self.start, met.path, met.kind);
-                let wanted = |patterns: &Patterns| patterns.is_empty() || takes(patterns);
-                if wanted(&self.include) && wanted(&self.types) && !takes(&self.types_not) {
-                    Then::Work
-                } else {
-                    tell.statistics.excluded += 1;
-                    Then::Done
-                }
-            }
+            Kind::File => Then::Work,
             Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
                 tell.statistics.not_regular += 1;
                 Then::Done

@@ -62,6 +62,9 @@ pub(super) trait Hunt: Send + Sync + 'static {
 
     /// The means of one thread.
     fn hand(&self) -> Self::Hand;
+    /// Whether something that is no directory is asked for at all. Looked at before why it might be
+    /// passed over, which costs more.
+    fn wants(&self, met: &Met<'_>) -> Wants;
     /// Whether a name that begins with a dot, or is ignored, is taken all the same.
     fn takes(&self, met: &Met<'_>) -> Takes;
     /// One name that is not passed over.
@@ -74,6 +77,16 @@ pub(super) trait Hunt: Send + Sync + 'static {
         path: &RelPath,
         tell: &mut Tell<'_, Self::Told>,
     );
+}
+
+/// Whether a name is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wants {
+    Yes,
+    /// It is not, which is no loss.
+    No,
+    /// It is not, because the request excludes it.
+    Excluded,
 }
 
 /// Which of the reasons to pass over a name do not hold for it.
@@ -135,12 +148,29 @@ struct Listed {
     names: Names,
     /// Rows of `names`.
     files: Vec<u32>,
-    held: Arc<AtomicUsize>,
+    _hold: Hold,
 }
 
-impl Drop for Listed {
+/// A part of the memory that a walk may hold for names, given back when it is dropped.
+#[derive(Debug)]
+struct Hold {
+    of: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Hold {
+    fn new(of: &Arc<AtomicUsize>, bytes: usize) -> Self {
+        of.fetch_add(bytes, Ordering::Relaxed);
+        Self {
+            of: Arc::clone(of),
+            bytes,
+        }
+    }
+}
+
+impl Drop for Hold {
     fn drop(&mut self) {
-        self.held.fetch_sub(self.names.cost(), Ordering::Relaxed);
+        self.of.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -150,7 +180,11 @@ enum Unit {
     /// The directory where the walk begins.
     Start(Box<Start>),
     /// A directory that was met.
-    Directory { above: Arc<Above>, name: Box<[u8]> },
+    Directory {
+        above: Arc<Above>,
+        name: Box<[u8]>,
+        _hold: Hold,
+    },
     /// Names of a directory that were too many before.
     Rest { of: Arc<Above>, rest: Rest },
     /// Files of a directory.

@@ -15,9 +15,6 @@ use std::num::NonZeroU32;
 pub(super) const HELD_MAX: usize = 8 * 1024 * 1024;
 /// Results that wait for those before them.
 const READY_MAX: usize = 4096;
-/// Slots looked at in search of units that go together.
-const NEAR: usize = 32;
-
 /// A slot, while it is in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place(u32);
@@ -26,6 +23,10 @@ pub(super) struct Place(u32);
 struct Slot<U, R> {
     state: State<U, R>,
     next: Option<NonZeroU32>,
+    /// Its neighbours among the units, which are a list of their own within this one: who looks for
+    /// work passes over no results. Slot 0 is the one before the first.
+    before: u32,
+    after: Option<NonZeroU32>,
 }
 
 #[derive(Debug)]
@@ -72,12 +73,15 @@ impl<U: Together, R: Held> Board<U, R> {
             slots: vec![Slot {
                 state: State::Free,
                 next: None,
+                before: 0,
+                after: None,
             }],
             free: Vec::new(),
             held: 0,
             ready: 0,
         };
-        board.insert_after(0, State::Waiting(first));
+        let place = board.insert_after(0, State::Waiting(first));
+        board.add_unit(0, place);
         board
     }
 
@@ -119,36 +123,30 @@ impl<U: Together, R: Held> Board<U, R> {
     }
 
     /// Takes the first unit that waits and may be worked on now, and up to `most` in all that go with
-    /// it and are near. Each must be settled.
+    /// it and are next. Each must be settled.
     pub(super) fn claim(&mut self, most: usize) -> Vec<(Place, U)> {
         let mut claimed: Vec<(Place, U)> = Vec::new();
-        let (full, mut at, mut seen) = (self.is_full(), self.next_of(0), 0);
+        let full = self.is_full();
+        let front = self.next_of(0);
+        let mut at = self.after_of(0);
         while let Some(place) = at {
-            let front = seen == 0;
-            seen += 1;
+            if claimed.len() == most || full && front != Some(place) {
+                break;
+            }
             let Some(slot) = self.slot_mut(place.get()) else {
                 break;
             };
-            at = slot.next;
-            let (State::Waiting(unit), false) = (&slot.state, full && !front) else {
-                if !claimed.is_empty() && seen > NEAR || full {
-                    break;
-                }
+            at = slot.after;
+            let State::Waiting(unit) = &slot.state else {
+                // Somebody works on it.
                 continue;
             };
             match claimed.first() {
                 Some((_, first)) if !unit.goes_with(first) => break,
                 Some(_) | None => {}
             }
-            if claimed.is_empty() {
-                // What is near is counted from here.
-                seen = 1;
-            }
             if let State::Waiting(unit) = std::mem::replace(&mut slot.state, State::Running) {
                 claimed.push((Place(place.get()), unit));
-            }
-            if claimed.len() == most || full {
-                break;
             }
         }
         claimed
@@ -157,6 +155,8 @@ impl<U: Together, R: Held> Board<U, R> {
     /// Puts in front of a unit that is being worked on a part of its result.
     pub(super) fn put_before(&mut self, place: Place, result: R) -> Place {
         let next = self.insert_after(place.0, State::Running);
+        self.add_unit(place.0, next);
+        self.remove_unit(place.0);
         self.make_ready(place.0, result);
         Place(next)
     }
@@ -167,21 +167,60 @@ impl<U: Together, R: Held> Board<U, R> {
         place: Place,
         outcomes: impl IntoIterator<Item = Outcome<U, R>>,
     ) {
-        let mut at = place.0;
-        let mut first = true;
+        // Further units come behind the last of them; this slot is one until that is settled.
+        let (mut at, mut unit, mut first) = (place.0, place.0, true);
+        let mut becomes_result = false;
         for outcome in outcomes {
             if !first {
                 at = self.insert_after(at, State::Running);
             }
-            first = false;
             match outcome {
-                Outcome::Ready(result) => self.make_ready(at, result),
-                Outcome::Waiting(unit) => {
+                Outcome::Ready(result) => {
+                    becomes_result |= first;
+                    self.make_ready(at, result);
+                }
+                Outcome::Waiting(waiting) => {
                     if let Some(slot) = self.slot_mut(at) {
-                        slot.state = State::Waiting(unit);
+                        slot.state = State::Waiting(waiting);
                     }
+                    if !first {
+                        self.add_unit(unit, at);
+                    }
+                    unit = at;
                 }
             }
+            first = false;
+        }
+        if becomes_result {
+            self.remove_unit(place.0);
+        }
+    }
+
+    /// Makes a slot a unit, behind another one.
+    fn add_unit(&mut self, behind: u32, at: u32) {
+        let after = self.after_of(behind);
+        if let Some(slot) = self.slot_mut(at) {
+            (slot.before, slot.after) = (behind, after);
+        }
+        self.join(behind, NonZeroU32::new(at));
+        self.join(at, after);
+    }
+
+    fn remove_unit(&mut self, at: u32) {
+        let Some(slot) = self.slot_mut(at) else {
+            return;
+        };
+        let (before, after) = (slot.before, slot.after.take());
+        self.join(before, after);
+    }
+
+    /// Makes two units neighbours.
+    fn join(&mut self, before: u32, after: Option<NonZeroU32>) {
+        if let Some(slot) = self.slot_mut(before) {
+            slot.after = after;
+        }
+        if let Some(slot) = after.and_then(|after| self.slot_mut(after.get())) {
+            slot.before = before;
         }
     }
 
@@ -195,7 +234,12 @@ impl<U: Together, R: Held> Board<U, R> {
 
     fn insert_after(&mut self, at: u32, state: State<U, R>) -> u32 {
         let next = self.next_of(at);
-        let slot = Slot { state, next };
+        let slot = Slot {
+            state,
+            next,
+            before: 0,
+            after: None,
+        };
         let place = match self.free.pop() {
             Some(place) => {
                 if let Some(old) = self.slot_mut(place.get()) {
@@ -219,6 +263,10 @@ impl<U: Together, R: Held> Board<U, R> {
 
     fn next_of(&self, at: u32) -> Option<NonZeroU32> {
         self.slots.get(usize::try_from(at).ok()?)?.next
+    }
+
+    fn after_of(&self, at: u32) -> Option<NonZeroU32> {
+        self.slots.get(usize::try_from(at).ok()?)?.after
     }
 
     fn slot_mut(&mut self, at: u32) -> Option<&mut Slot<U, R>> {

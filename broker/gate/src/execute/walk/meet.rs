@@ -5,7 +5,7 @@ use super::board::Outcome;
 use super::names::{Names, Rest};
 use super::step::Age;
 use super::tell::{Ends, Last, Piece, Tell};
-use super::{Above, Hunt, Listed, Listing, Means, Met, Outcomes, Then, Unit, Walk};
+use super::{Above, Hold, Hunt, Listed, Listing, Means, Met, Outcomes, Then, Unit, Walk, Wants};
 use crate::policy::Judgement;
 use crate::sys::open::{self, Purpose};
 use portcullis_protocol::ledger::Temporary;
@@ -18,6 +18,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// What a directory holds that waits to be entered, with what is told before it.
+const WAITING_BYTES: usize = 512;
 /// Files worked on together.
 const FILES: usize = 32;
 /// Names between two looks at the clock and whether the worker still wants an answer.
@@ -160,18 +162,17 @@ impl<H: Hunt> Walk<H> {
         packed: Packed<H::Told>,
     ) -> Outcomes<H::Told> {
         let packed = Arc::new(packed);
+        let held = &self.ground.names_held;
         let listed = if parts.pending.is_empty() {
             names.clear();
             means.names = names;
             None
         } else {
-            let held = &self.ground.names_held;
-            held.fetch_add(names.cost(), Ordering::Relaxed);
             Some(Arc::new(Listed {
                 above: Arc::clone(above),
+                _hold: Hold::new(held, names.cost()),
                 names,
                 files: parts.pending,
-                held: Arc::clone(held),
             }))
         };
         let mut outcomes = Vec::with_capacity(parts.all.len() + 1);
@@ -184,6 +185,7 @@ impl<H: Hunt> Walk<H> {
                 }
                 Part::Directory(name) => outcomes.push(Outcome::Waiting(Unit::Directory {
                     above: Arc::clone(above),
+                    _hold: Hold::new(held, WAITING_BYTES),
                     name,
                 })),
                 Part::Files(range) => {
@@ -251,6 +253,9 @@ impl<H: Hunt> Walk<H> {
             judged: &judged,
             object,
         };
+        if !self.is_wanted(&met, &mut tell.statistics) {
+            return Became::Nothing;
+        }
         let takes = || self.hunt.takes(&met);
         let over = ground
             .route
@@ -269,15 +274,39 @@ impl<H: Hunt> Walk<H> {
             }
             (None, None) => {}
         }
-        let told_before = looking.resume == Some(name);
-        let then = if told_before {
+        self.meet_taken(looking, &met, tell)
+    }
+
+    /// Whether a name is asked for, or may lead to one that is; counts it if not.
+    fn is_wanted(&self, met: &Met<'_>, statistics: &mut Statistics) -> bool {
+        if met.denied.is_some() || met.kind == Kind::Directory {
+            return true;
+        }
+        match self.hunt.wants(met) {
+            Wants::Yes => return true,
+            Wants::No => statistics.files += 1,
+            Wants::Excluded => statistics.excluded += 1,
+        }
+        false
+    }
+
+    /// Has a name told that is not passed over, unless it was before, and says what comes of it.
+    fn meet_taken(
+        &self,
+        looking: &Looking<'_>,
+        met: &Met<'_>,
+        tell: &mut Tell<'_, H::Told>,
+    ) -> Became {
+        let then = if looking.resume == Some(met.name) {
             Then::Done
         } else {
-            self.hunt.meet(ground, &met, tell)
+            self.hunt.meet(&self.ground, met, tell)
         };
-        match (kind, then) {
+        match (met.kind, then) {
             (_, Then::Work) => Became::File,
-            (Kind::Directory, Then::Done) if denied.is_none() => self.enters(above, tell),
+            (Kind::Directory, Then::Done) if met.denied.is_none() => {
+                self.enters(looking.above, tell)
+            }
             (_, Then::Done) => Became::Nothing,
         }
     }

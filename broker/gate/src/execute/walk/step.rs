@@ -54,7 +54,7 @@ impl<H: Hunt> Walk<H> {
                     continue;
                 }
                 Unit::Start(start) => self.start(means, *start),
-                Unit::Directory { above, name } => {
+                Unit::Directory { above, name, _hold } => {
                     let found = self.directory(means, &above, &name);
                     parent = Some(above);
                     found

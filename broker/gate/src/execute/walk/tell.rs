@@ -16,7 +16,10 @@ const PART_BYTES: usize = 256 * 1024;
 pub(in crate::execute) struct Piece<T> {
     packed: Arc<Packed<T>>,
     items: Range<usize>,
-    pub(in crate::execute) statistics: Statistics,
+    /// What most results count, and the rest where there is any: as many of them wait as a tree has
+    /// directories beside one another.
+    files: u64,
+    further: Option<Box<Statistics>>,
     pub(in crate::execute) last: Last,
     pub(super) end: Ends,
 }
@@ -57,12 +60,25 @@ impl<T: Streamed> Piece<T> {
         statistics: Statistics,
         last: Last,
     ) -> Self {
+        let further = Statistics {
+            files: 0,
+            ..statistics
+        };
         Self {
             packed: Arc::clone(packed),
             items,
-            statistics,
+            files: statistics.files,
+            further: (further != Statistics::default()).then(|| Box::new(further)),
             last,
             end: Ends::No,
+        }
+    }
+
+    /// Adds what it counts.
+    pub(in crate::execute) fn count_into(&self, statistics: &mut Statistics) {
+        statistics.files = statistics.files.saturating_add(self.files);
+        if let Some(further) = &self.further {
+            statistics.add(further);
         }
     }
 
@@ -75,11 +91,8 @@ impl<T: Streamed> Piece<T> {
     /// A result that only counts.
     pub(super) fn counting(statistics: Statistics, end: Ends) -> Self {
         Self {
-            packed: Arc::default(),
-            items: 0..0,
-            statistics,
-            last: Last::Nothing,
             end,
+            ..Self::new(&Arc::default(), 0..0, statistics, Last::Nothing)
         }
     }
 }

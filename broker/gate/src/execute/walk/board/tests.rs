@@ -63,6 +63,9 @@ proptest! {
             if let Some(part) = board.pop() {
                 told.extend(part);
             }
+            if running.is_empty() {
+                running.extend(board.claim(1));
+            }
             if let Some((place, part)) = running.pop() {
                 board.settle(place, outcomes(&part, chance));
             }
