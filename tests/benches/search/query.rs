@@ -144,7 +144,7 @@ fn words(corpus: &Corpus) -> Words {
             path: "drivers/**/Makefile",
         },
         "small" => Words {
-            few: "unsafe impl",
+            few: "HashMap::with_capacity",
             many: "fn ",
             regex: r"fn \w+_at\(",
             within: ("edition", "*.toml"),

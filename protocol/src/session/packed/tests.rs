@@ -1,3 +1,5 @@
+//! What is packed is what the replies are encoded to.
+
 use super::*;
 use crate::bounded::Bytes;
 use crate::frame::encode;
