@@ -45,9 +45,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tell::Role;
 
-/// How long a walk goes on alone before it asks for help: most are over by then, and waking a thread
-/// costs more than they do.
-const ALONE: Duration = Duration::from_millis(2);
+/// How long a walk goes on alone before it asks for help: small ones are over by then, and waking a
+/// thread costs more than they do.
+const ALONE: Duration = Duration::from_micros(300);
 /// Units taken at once: directories beside one another are looked at together.
 const TOGETHER: usize = 8;
 /// How long a thread that finds nothing to do waits before it looks at the clock again.
