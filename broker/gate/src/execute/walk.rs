@@ -374,15 +374,16 @@ impl<H: Hunt> Walk<H> {
     /// Sends all results that are in front.
     fn drain(&self, frames: &mut Frames<'_, H::Told>) -> Result<(), Stop> {
         loop {
-            let ready: Vec<_> = {
+            let ready = {
                 let mut board = self.board();
-                let ready = std::iter::from_fn(|| board.pop()).take(64).collect();
+                let ready: Vec<_> = std::iter::from_fn(|| board.pop()).take(64).collect();
+                if ready.is_empty() {
+                    return Ok(());
+                }
+                // There may be room again.
                 self.changed_now();
                 ready
             };
-            if ready.is_empty() {
-                return Ok(());
-            }
             for piece in &ready {
                 // What is ready is much where a worker is slow, and nothing of it is wanted any more.
                 if self.ground.interrupt.reason().is_some() {
