@@ -4,6 +4,7 @@ mod change;
 mod delegate;
 mod eol;
 mod pairs;
+mod quick;
 mod search;
 mod values;
 mod walk;
@@ -32,9 +33,18 @@ use values::{bytes, label, lines, verb};
 #[derive(Debug, Parser)]
 #[command(name = "portcullis-tool", version, about, after_help = help::MAIN)]
 pub(super) struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    pub(super) task: Task,
+}
+
+/// What goes with every question.
+#[derive(Debug, Args)]
+struct Common {
     /// The root that paths are in, by its label.
     #[arg(long, global = true, value_name = "LABEL", value_parser = label)]
-    pub(super) root: Option<Label>,
+    root: Option<Label>,
     /// Paths are written as this tool shows them, with escapes like \xff.
     #[arg(long, global = true)]
     escaped: bool,
@@ -45,8 +55,6 @@ pub(super) struct Cli {
     /// gets in any case.
     #[arg(long, global = true)]
     progress: bool,
-    #[command(subcommand)]
-    pub(super) task: Task,
 }
 
 #[derive(Debug, Subcommand)]
@@ -215,19 +223,28 @@ impl CompletionsArgs {
 }
 
 impl Cli {
+    /// The command line of this process.
+    pub(super) fn of_process() -> Result<Self, clap::Error> {
+        let args: Vec<OsString> = std::env::args_os().collect();
+        match quick::parse(&args) {
+            Some(cli) => Ok(cli),
+            None => Self::try_parse_from(args),
+        }
+    }
+
     /// Where paths are, and how they are written.
     pub(super) fn place(&self) -> Place {
-        let spelling = if self.escaped {
+        let spelling = if self.common.escaped {
             Spelling::Escaped
         } else {
             Spelling::Bytes
         };
-        Place::new(self.root.clone(), spelling)
+        Place::new(self.common.root.clone(), spelling)
     }
 
     /// The report, that says how far walks are when it is asked for.
     pub(super) fn telling(&self, report: Report) -> Report {
-        if self.progress {
+        if self.common.progress {
             report.with_progress()
         } else {
             report
@@ -236,7 +253,11 @@ impl Cli {
 
     /// How answers are written.
     pub(super) fn form(&self) -> Form {
-        if self.json { Form::Json } else { Form::Text }
+        if self.common.json {
+            Form::Json
+        } else {
+            Form::Text
+        }
     }
 }
 

@@ -29,7 +29,6 @@ mod walk;
 use crate::session::Session;
 use ahead::Ahead;
 use args::{Cli, Question, Task};
-use clap::Parser;
 use out::Out;
 use place::Place;
 use report::{Outcome, Report};
@@ -40,7 +39,7 @@ use std::process::ExitCode;
 /// session, 79 uncertain. `delegate` gives the code of its command, 126 or 127 when that cannot be
 /// run.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::of_process() {
         Ok(cli) => cli,
         Err(error) => {
             // Nothing can be said when even the message cannot be written.

@@ -8,6 +8,7 @@ mod walks;
 use super::args::Cli;
 use super::*;
 use crate::tests::{Gate, bound, session};
+use clap::Parser as _;
 use portcullis_protocol::authority::AuthorityId;
 use portcullis_protocol::bounded::{Few, Text};
 use portcullis_protocol::ledger::ReceiptId;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::tool::{find, walk};
+use clap::Parser as _;
 use portcullis_protocol::bounded::Bytes;
 use portcullis_protocol::limits::{LIST_ENTRIES_MAX, SORTED_ENTRIES_MAX, WALK_DEPTH_MAX};
 use portcullis_protocol::session::{
