@@ -338,6 +338,8 @@ impl<H: Hunt> Walk<H> {
         match open::below(self.ground.root_fd()?, path, Purpose::LookAtLink) {
             // Something is mounted there.
             Ok(_) | Err(Errno::XDEV) => Ok(()),
+            // Names of a directory that may be listed and not entered cannot be looked up by anybody.
+            Err(Errno::ACCESS) if self.ground.is_still_at(looking.above) => Ok(()),
             Err(errno) => Err(errno),
         }
     }

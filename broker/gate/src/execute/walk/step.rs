@@ -249,7 +249,7 @@ impl<H: Hunt> Walk<H> {
 
 impl Ground {
     /// Whether a directory is at its place now.
-    fn is_still_at(&self, above: &Above) -> bool {
+    pub(super) fn is_still_at(&self, above: &Above) -> bool {
         let found = self
             .root_fd()
             .and_then(|root| open::below(root, &above.path, Purpose::Look))
