@@ -690,7 +690,7 @@ fn a_pattern_the_engine_cannot_do_names_the_construct() {
     };
     assert!(refused("foo(?!bar)").contains("look-ahead"));
     assert!(refused("(").contains("unclosed group"));
-    assert!(refused("(a)\\1").contains("backreference"));
+    assert!(refused("(a)\\1").contains("back-reference"));
     assert!(refused(&"(".repeat(200)).contains("engine"));
 }
 

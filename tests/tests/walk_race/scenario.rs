@@ -94,7 +94,7 @@ impl Scenario {
         assert_eq!(tally.escapes, 0, "{}: {:?}", self.name, tally.escape);
         assert_eq!(tally.missing, None, "{}", self.name);
         assert!(
-            turns > tally.walks / 4,
+            turns > tally.walks / 40,
             "{}: the attacker hardly ran",
             self.name
         );

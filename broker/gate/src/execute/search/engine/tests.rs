@@ -1,3 +1,5 @@
+//! Files and patterns whose answers are known, and those of the engine alone.
+
 use super::{End, Engine, FileEnd, Go, Nature, Taker};
 use crate::execute::search::plan::Plan;
 use crate::execute::search::watch::Halt;

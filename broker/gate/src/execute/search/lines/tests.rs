@@ -1,3 +1,5 @@
+//! Which part of a long line is told.
+
 use super::{Shown, around, without_end};
 use portcullis_protocol::limits::SEARCH_LINE_BYTES_MAX;
 

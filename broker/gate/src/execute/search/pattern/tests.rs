@@ -1,3 +1,5 @@
+//! Patterns that are taken, and words for those that are not.
+
 use super::compile;
 use crate::execute::search::engine::tests::ask;
 use portcullis_protocol::limits::REASON_BYTES_MAX;

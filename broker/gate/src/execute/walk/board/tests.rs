@@ -1,3 +1,5 @@
+//! Whoever works on what: the answer is whole, and in order.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! Names in order, and no more of them than may be held.
+
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
