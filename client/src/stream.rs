@@ -82,8 +82,11 @@ impl<'s, T: StreamItem> Stream<'s, T> {
         self.course.next_part(self.session)
     }
 
-    /// How it ended. When the stream has not given `None` yet, the rest is cancelled and dropped.
+    /// How it ended. When the stream has not given `None` yet, the rest is cancelled and dropped; where
+    /// not even its first items have come, they are waited for, so that a long search that finds
+    /// nothing ends by itself.
     pub fn finish(mut self) -> Result<Done, Error> {
+        self.course.first(self.session)?;
         self.course.stop(self.session)?;
         self.course.ended()
     }
@@ -200,6 +203,14 @@ impl<T: StreamItem> Course<T> {
             State::Running => Some(self.receive(session)),
             State::Done(_) | State::Failed(_) => None,
         }
+    }
+
+    /// Takes what comes up to the first items.
+    fn first(&mut self, session: &mut Session) -> Result<(), Error> {
+        while self.start.is_none() && matches!(self.state, State::Running) {
+            self.receive(session)?;
+        }
+        Ok(())
     }
 
     /// Tells the gate to stop, if it has not, and takes what is on its way.
