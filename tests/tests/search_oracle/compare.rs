@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Is, Line, Told, Zero};
 use portcullis_client::protocol::path::escape;
-use portcullis_client::protocol::session::{Binary, MultiLine, Search};
+use portcullis_client::protocol::session::{Binary, MultiLine, Search, TextEncoding};
 use std::collections::BTreeSet;
 
 /// What is not the same, in words; nothing where all is.
@@ -72,13 +72,38 @@ fn near(search: &Search, rg: &[Line]) -> Vec<Line> {
 fn same(search: &Search, ours: &Line, rg: &Line) -> bool {
     let (before, after) = ours.cut;
     let text = rg.text.get(before..rg.text.len().saturating_sub(after));
+    let text = text.map(|text| decoded(search, text));
     // Where a line that is only near matches over its end, `rg` says so.
     let columns = ours.is == Is::Match || search.multi_line == MultiLine::Off;
     (ours.is, ours.number, ours.offset) == (rg.is, rg.number, rg.offset)
-        && text == Some(ours.text.as_slice())
+        && text == Some(decoded(search, &ours.text))
         && (before + after == 0 || rg.text.len() > 1024)
         // Where a pattern looks at the ends of the text, `rg` finds nothing again in the line it tells.
         && (!columns || rg.column == 0 || ours.column == rg.column)
+}
+
+/// A line without what stands at its end for bytes that are no character: how many marks a decoder
+/// makes of a last one that is cut is a matter of its version, and `rg` may have another.
+fn decoded<'t>(search: &Search, text: &'t [u8]) -> &'t [u8] {
+    match search.encoding {
+        TextEncoding::Raw => text,
+        TextEncoding::Auto
+        | TextEncoding::Utf8
+        | TextEncoding::Utf16Le
+        | TextEncoding::Utf16Be
+        | TextEncoding::Latin1
+        | TextEncoding::ShiftJis
+        | TextEncoding::EucJp
+        | TextEncoding::EucKr
+        | TextEncoding::Gb18030
+        | TextEncoding::Big5 => {
+            let mut text = text;
+            while let Some(rest) = text.strip_suffix("\u{fffd}".as_bytes()) {
+                text = rest;
+            }
+            text
+        }
+    }
 }
 
 fn show(line: &Line) -> String {
