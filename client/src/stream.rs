@@ -90,6 +90,13 @@ impl<'s, T: StreamItem> Stream<'s, T> {
         self.course.stop(self.session)?;
         self.course.ended()
     }
+
+    /// Tells the gate to stop, whatever has come, and gives how it ended. What is on its way is
+    /// dropped.
+    pub fn cancel(mut self) -> Result<Done, Error> {
+        self.course.stop(self.session)?;
+        self.course.ended()
+    }
 }
 
 impl<T: StreamItem> Iterator for Stream<'_, T> {
