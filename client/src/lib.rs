@@ -41,6 +41,7 @@ mod stream;
 mod sys;
 #[cfg(test)]
 mod tests;
+pub mod told;
 #[cfg(feature = "tool")]
 pub mod tool;
 mod wire;

@@ -6,11 +6,9 @@ use super::args::{
     PatchFormat, WriteArgs,
 };
 use super::edit::{around, edit};
-use super::matched;
 use super::patience::patiently;
 use super::place::Place;
 use super::report::{Form, Outcome, Report};
-use super::touched;
 use crate::change::{self, Changes, Content, Eol, Item, Made, Plan, TextEdit};
 use crate::error::Error;
 use crate::json;
@@ -18,6 +16,7 @@ use crate::label;
 use crate::patch::{self, Format};
 use crate::read::FileContent;
 use crate::session::Session;
+use crate::told;
 use portcullis_protocol::limits::CONTENT_BYTES_MAX;
 use portcullis_protocol::session::{
     Changed, Deed, Expect, Guarantee, RootView, Selector, Touched, UploadId,
@@ -256,7 +255,7 @@ impl Job<'_> {
                 let outcome = self.report.error(&error);
                 if let Some(changed) = error.receipt() {
                     let roots = self.roots(changed.touched.as_slice());
-                    for line in touched::states(changed.touched.as_slice(), &roots) {
+                    for line in told::states(changed.touched.as_slice(), &roots) {
                         self.report.note(&line);
                     }
                 }
@@ -283,10 +282,10 @@ impl Job<'_> {
             }
             Form::Text => {
                 let names = changed.touched.as_slice();
-                let mut text = touched::done(names, &self.roots(names));
+                let mut text = told::done(names, &self.roots(names));
                 if let Some(Telling { changes, .. }) = telling {
                     let places = changed.matched.as_slice();
-                    text.extend(matched::told(changes, places, changed.matched_cut));
+                    text.extend(told::matched(changes, places, changed.matched_cut));
                 }
                 text.push(receipt(changed));
                 let mut text = (text.join("\n") + "\n").into_bytes();
@@ -326,12 +325,12 @@ impl Job<'_> {
                 drop(report.put(plan.diff.as_slice()));
                 let names = plan.planned.touched.as_slice();
                 report.note("nothing was changed; this would be done:");
-                for line in touched::done(names, &self.roots(names)) {
+                for line in told::done(names, &self.roots(names)) {
                     report.note(&line);
                 }
                 if let Some(Telling { changes, .. }) = telling {
                     let places = plan.planned.matched.as_slice();
-                    for line in matched::told(changes, places, plan.planned.matched_cut) {
+                    for line in told::matched(changes, places, plan.planned.matched_cut) {
                         report.note(&line);
                     }
                 }

@@ -1,8 +1,8 @@
 //! What a search found, as lines and as documents.
 
 use super::args::SearchArgs;
-use super::show::put_escaped;
 use crate::json;
+use crate::told::put_escaped;
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{Found, FoundLine, LineRole, SearchMode};
 use std::io::Write as _;

@@ -3,11 +3,11 @@
 use super::args::{StatArgs, WhyArgs};
 use super::place::Place;
 use super::report::{Form, Outcome, Report};
-use super::show;
 use crate::ask;
 use crate::error::Error;
 use crate::json;
 use crate::session::Session;
+use crate::told;
 use crate::words::Words;
 use portcullis_protocol::authority::{AuthorityId, Budget, Budgets, Effect};
 use portcullis_protocol::path::escape;
@@ -201,7 +201,7 @@ pub(super) fn stat(
         let written = match stat_one(path, links, place, session) {
             Ok(bound) => match report.form() {
                 Form::Json => report.document("stat", json::binding(&bound)),
-                Form::Text => report.put(show::bound(&bound)),
+                Form::Text => report.put(told::bound(&bound)),
             },
             Err(error) => {
                 worst = worst.max(report.error(&error));

@@ -12,17 +12,13 @@ mod flow;
 mod help;
 mod hits;
 mod look;
-mod matched;
-mod notes;
 mod out;
 mod patience;
 mod place;
 mod read;
 mod report;
-mod show;
 #[cfg(test)]
 mod tests;
-mod touched;
 mod types;
 mod walk;
 

@@ -1,12 +1,11 @@
 //! What a command says beside its answer: errors, what was passed over, and its exit code.
 
-use super::notes::{notes, ticked};
 use super::out::{Gone, Out};
 use crate::error::{Error, ErrorCode, NoSession};
 use crate::json;
 use crate::label::{self, Excerpt};
 use crate::stamp;
-use portcullis_protocol::approval::ProposalId;
+use crate::told::{self, notes, ticked};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Done, Progress};
 use portcullis_protocol::view::Binding;
@@ -232,7 +231,10 @@ impl Report {
                     say("`read` shows all of it; `write --force` overwrites it unseen");
                 }
                 if let Some(proposal) = error.proposal() {
-                    say(&to_decide(proposal));
+                    say(&format!(
+                        "{}; once it is approved, this very command does it, once",
+                        told::to_decide(proposal)
+                    ));
                 }
                 if let Some(region) = error.region() {
                     show_region(region);
@@ -263,7 +265,7 @@ impl Report {
         self.clear();
         match self.form {
             Form::Json => drop(self.document("summary", json::done(done, start))),
-            Form::Text => notes(done).iter().for_each(|note| say(note)),
+            Form::Text => notes(done, "--cursor").iter().for_each(|note| say(note)),
         }
     }
 
@@ -287,15 +289,6 @@ impl Report {
             }
         }
     }
-}
-
-/// How a person decides, and what to do then.
-fn to_decide(ProposalId(number): ProposalId) -> String {
-    format!(
-        "a person sees what exactly would be done with `portcullis review show {number}` and \
-         decides with `portcullis review approve {number}` or `refuse {number}`; once it is \
-         approved, this very command does it, once"
-    )
 }
 
 /// What an object has become, with labels that the next edit can name.

@@ -6,12 +6,12 @@ use super::flow::flow;
 use super::patience::patiently;
 use super::place::Place;
 use super::report::{Form, Outcome, Report};
-use super::show;
 use crate::ask;
 use crate::error::Error;
 use crate::json;
 use crate::session::Session;
 use crate::stream::Stream;
+use crate::told;
 use portcullis_protocol::bounded::Few;
 use portcullis_protocol::limits::SORTED_ENTRIES_MAX;
 use portcullis_protocol::session::{Detail, Entry, Glob, Kinds, List, Order};
@@ -121,16 +121,16 @@ fn entries(stream: Stream<'_, Entry>, page: &PageArgs, report: &Report) -> Resul
 fn put_line(entry: &Entry, out: &mut Vec<u8>) {
     let path = entry.path.as_kernel_bytes();
     let Some(detail) = &entry.detail else {
-        show::put_name(path, entry.kind, out);
+        told::put_name(path, entry.kind, out);
         out.push(b'\n');
         return;
     };
-    let line = show::Line {
+    let line = told::Line {
         kind: entry.kind,
         mode: detail.mode,
         size: detail.size,
         modified: detail.modified,
-        name: show::name(path, entry.kind),
+        name: told::name(path, entry.kind),
         link: detail.link.as_ref().map(|link| link.as_slice()),
     };
     // Writing to memory cannot fail.

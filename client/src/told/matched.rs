@@ -8,7 +8,7 @@ use portcullis_protocol::session::{Lines, Matched, Tier};
 const TOLD: usize = 32;
 
 /// Where the edits of a change set matched; the tier when it is not the strictest.
-pub(super) fn told(changes: &Changes, matched: &[Matched], cut: u64) -> Vec<String> {
+pub fn told(changes: &Changes, matched: &[Matched], cut: u64) -> Vec<String> {
     let mut lines: Vec<String> = matched
         .iter()
         .take(TOLD)

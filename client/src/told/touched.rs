@@ -6,7 +6,7 @@ use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Kind, PathState, Present};
 
 /// What was done, or would be: one line for each name, and one for both names of a move.
-pub(super) fn done(touched: &[Touched], roots: &[RootView]) -> Vec<String> {
+pub fn done(touched: &[Touched], roots: &[RootView]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut taken = vec![false; touched.len()];
     for (at, one) in touched.iter().enumerate() {
@@ -88,7 +88,7 @@ fn replaced(one: &Touched, was: &Present, now: &Present, roots: &[RootView]) -> 
 }
 
 /// What was seen of each name, for an effect that is not done.
-pub(super) fn states(touched: &[Touched], roots: &[RootView]) -> Vec<String> {
+pub fn states(touched: &[Touched], roots: &[RootView]) -> Vec<String> {
     touched.iter().map(|one| state(one, roots)).collect()
 }
 
@@ -117,7 +117,7 @@ fn said(state: &PathState) -> String {
     }
 }
 
-/// The name as this tool shows it, with the root when it is not the first.
+/// The name as it is shown, with the root when it is not the first.
 fn name(one: &Touched, state: &PathState, roots: &[RootView]) -> String {
     let kind = match state {
         PathState::Present(present) => present.kind,

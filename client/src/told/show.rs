@@ -6,13 +6,20 @@ use portcullis_protocol::view::{Binding, Kind, Timestamp};
 use std::fmt;
 
 /// `type mode size time name`, and where a link points.
-pub(super) struct Line<'a> {
-    pub(super) kind: Kind,
-    pub(super) mode: u16,
-    pub(super) size: u64,
-    pub(super) modified: Timestamp,
-    pub(super) name: String,
-    pub(super) link: Option<&'a [u8]>,
+#[derive(Debug)]
+pub struct Line<'a> {
+    /// What it is.
+    pub kind: Kind,
+    /// Permission bits.
+    pub mode: u16,
+    /// Bytes.
+    pub size: u64,
+    /// Last change of its content.
+    pub modified: Timestamp,
+    /// Its name, as it is shown.
+    pub name: String,
+    /// Where a link points.
+    pub link: Option<&'a [u8]>,
 }
 
 impl fmt::Display for Line<'_> {
@@ -28,7 +35,7 @@ impl fmt::Display for Line<'_> {
 }
 
 /// The lines of an object a request was bound to: what it is, and its version.
-pub(super) fn bound(binding: &Binding) -> String {
+pub fn bound(binding: &Binding) -> String {
     let seen = &binding.observation;
     let line = Line {
         kind: seen.kind,
@@ -42,7 +49,7 @@ pub(super) fn bound(binding: &Binding) -> String {
 }
 
 /// A name, escaped; a directory's ends in a slash.
-pub(super) fn name(path: &[u8], kind: Kind) -> String {
+pub fn name(path: &[u8], kind: Kind) -> String {
     let mut shown = escape(path);
     if kind == Kind::Directory {
         shown.push('/');
@@ -51,7 +58,7 @@ pub(super) fn name(path: &[u8], kind: Kind) -> String {
 }
 
 /// Writes the same.
-pub(super) fn put_name(path: &[u8], kind: Kind, out: &mut Vec<u8>) {
+pub fn put_name(path: &[u8], kind: Kind, out: &mut Vec<u8>) {
     put_escaped(path, out);
     if kind == Kind::Directory {
         out.push(b'/');
@@ -59,7 +66,7 @@ pub(super) fn put_name(path: &[u8], kind: Kind, out: &mut Vec<u8>) {
 }
 
 /// Writes a name, escaped. Most need no escapes, and are copied.
-pub(super) fn put_escaped(path: &[u8], out: &mut Vec<u8>) {
+pub fn put_escaped(path: &[u8], out: &mut Vec<u8>) {
     if path
         .iter()
         .all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\')
@@ -71,7 +78,8 @@ pub(super) fn put_escaped(path: &[u8], out: &mut Vec<u8>) {
 }
 
 /// A point in time as `2026-11-30T10:00:00Z`.
-struct Utc(Timestamp);
+#[derive(Debug, Clone, Copy)]
+pub struct Utc(pub Timestamp);
 
 impl fmt::Display for Utc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

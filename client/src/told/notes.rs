@@ -3,10 +3,14 @@
 use crate::json;
 use portcullis_protocol::session::{Completeness, CutReason, Done, Progress, Statistics};
 
-/// What a person should know of how a stream ended.
-pub(super) fn notes(done: &Done) -> Vec<String> {
+/// What a person should know of how a stream ended. `go_on` is what goes before the cursor that
+/// takes it up again, such as `--cursor`.
+pub fn notes(done: &Done, go_on: &str) -> Vec<String> {
     let mut notes = Vec::new();
-    let passed = passed_over(&done.statistics);
+    let passed: Vec<String> = passed_over(&done.statistics)
+        .into_iter()
+        .map(|(count, reason)| format!("{count} {reason}"))
+        .collect();
     if !passed.is_empty() {
         notes.push(format!("passed over: {}", passed.join(", ")));
     }
@@ -23,11 +27,11 @@ pub(super) fn notes(done: &Done) -> Vec<String> {
         ));
     }
     if let Completeness::Cut { reason, cursor } = &done.completeness {
-        let go_on = match cursor {
-            Some(cursor) => format!("; go on with --cursor {}", json::hex(cursor.as_slice())),
+        let rest = match cursor {
+            Some(cursor) => format!("; go on with {go_on} {}", json::hex(cursor.as_slice())),
             None => String::new(),
         };
-        notes.push(format!("incomplete: {}{go_on}", cut(*reason)));
+        notes.push(format!("incomplete: {}{rest}", cut(*reason)));
     }
     notes
 }
@@ -43,7 +47,7 @@ const fn cut(reason: CutReason) -> &'static str {
 }
 
 /// How far a walk is, for people.
-pub(super) fn ticked(progress: &Progress) -> String {
+pub fn ticked(progress: &Progress) -> String {
     format!(
         "{} files in {} directories, {} MiB read, {} found",
         progress.files,
@@ -54,7 +58,7 @@ pub(super) fn ticked(progress: &Progress) -> String {
 }
 
 /// The counts that are not zero, each with its reason.
-fn passed_over(seen: &Statistics) -> Vec<String> {
+pub fn passed_over(seen: &Statistics) -> Vec<(u64, &'static str)> {
     [
         (seen.ignored, "ignored"),
         (seen.dot_names, "dot names"),
@@ -72,7 +76,6 @@ fn passed_over(seen: &Statistics) -> Vec<String> {
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
-    .map(|(count, reason)| format!("{count} {reason}"))
     .collect()
 }
 
@@ -87,7 +90,7 @@ mod tests {
             completeness: Completeness::Complete,
             statistics: Statistics::default(),
         };
-        assert!(notes(&whole).is_empty());
+        assert!(notes(&whole, "--cursor").is_empty());
         let cut = Done {
             completeness: Completeness::Cut {
                 reason: CutReason::Limit,
@@ -102,7 +105,7 @@ mod tests {
             },
         };
         assert_eq!(
-            notes(&cut),
+            notes(&cut, "--cursor"),
             [
                 "passed over: 312 ignored, 4 dot names, 2 denied by a rule, 1 binary",
                 "incomplete: limit reached; go on with --cursor ab",

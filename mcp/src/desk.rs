@@ -1,0 +1,136 @@
+//! Who holds the session: a thread, to which calls are brought one after the other.
+//!
+//! Listings, globs and searches may last; they have a desk of their own, at a session that was
+//! delegated from the first and may do nothing but those. So a long search keeps no read waiting.
+//! Where one cannot be had without loss (a budget would be halved, or an approval belongs to the
+//! first session), all calls are done at one desk.
+
+use portcullis_client::words::Words;
+use portcullis_client::{Session, Wishes, ask};
+use portcullis_protocol::authority::{Budgets, Effect};
+use portcullis_protocol::session::{Identity, Progress};
+use portcullis_protocol::verb::{Verb, VerbSet};
+use std::thread;
+use tokio::sync::{mpsc, oneshot};
+
+/// What is done at the desk.
+type Work = Box<dyn FnOnce(&mut Session) + Send>;
+
+/// Calls that may wait for one desk. Whoever brings more waits before.
+const WAITING: usize = 64;
+/// The verbs that may last.
+const WALKING: VerbSet = VerbSet::of(&[Verb::List, Verb::Glob, Verb::Search]);
+
+/// Which desk a call is brought to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// That of the session itself.
+    First,
+    /// That of walks.
+    Walks,
+}
+
+/// The desks of one session.
+pub(crate) struct Desks {
+    first: mpsc::Sender<Work>,
+    walks: Option<mpsc::Sender<Work>>,
+}
+
+/// What a call that is worked on sees of its caller.
+pub(crate) struct Job {
+    cancelled: Cancelled,
+    progress: mpsc::Sender<Progress>,
+}
+
+/// Says whether a call was cancelled.
+type Cancelled = Box<dyn Fn() -> bool + Send>;
+
+impl Job {
+    /// A job, and where its progress comes.
+    pub(crate) fn new(
+        cancelled: impl Fn() -> bool + Send + 'static,
+    ) -> (Self, mpsc::Receiver<Progress>) {
+        // One that was not taken yet is as good as the next.
+        let (progress, coming) = mpsc::channel(1);
+        let job = Self {
+            cancelled: Box::new(cancelled),
+            progress,
+        };
+        (job, coming)
+    }
+
+    /// Whether nobody waits for it any more.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        (self.cancelled)()
+    }
+
+    /// Says how far it is; nobody has to listen.
+    pub(crate) fn progress(&self, progress: Progress) {
+        self.progress.try_send(progress).ok();
+    }
+}
+
+impl Desks {
+    /// Sets them up for a session that may do what `identity` says.
+    pub(crate) fn open(mut session: Session, identity: &Identity) -> Self {
+        let walks = match wishes(identity) {
+            // A session that may have no other within it does all at one desk.
+            Some(wishes) => session
+                .delegate(&wishes)
+                .ok()
+                .map(|made| desk(made.session)),
+            None => None,
+        };
+        Self {
+            first: desk(session),
+            walks,
+        }
+    }
+
+    /// Brings work, and gives what came of it. `None` when the desk is gone.
+    pub(crate) async fn bring<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        work: impl FnOnce(&mut Session) -> T + Send + 'static,
+    ) -> Option<oneshot::Receiver<T>> {
+        let desk = match (lane, &self.walks) {
+            (Lane::Walks, Some(walks)) => walks,
+            (Lane::First, _) | (Lane::Walks, None) => &self.first,
+        };
+        let (done, answer) = oneshot::channel();
+        let work: Work = Box::new(move |session| {
+            // Whoever asked may be gone.
+            done.send(work(session)).ok();
+        });
+        desk.send(work).await.ok()?;
+        Some(answer)
+    }
+}
+
+/// A thread that works on what is brought until nobody can bring anything any more.
+fn desk(mut session: Session) -> mpsc::Sender<Work> {
+    let (sender, mut waiting) = mpsc::channel::<Work>(WAITING);
+    thread::spawn(move || {
+        while let Some(work) = waiting.blocking_recv() {
+            work(&mut session);
+        }
+    });
+    sender
+}
+
+/// What the session for walks is wished to be; none where it would take something away.
+fn wishes(identity: &Identity) -> Option<Wishes> {
+    let walks = |verbs: VerbSet| !verbs.meet(WALKING).is_empty();
+    let asks = identity.asks.as_slice().iter().any(|ask| walks(ask.verbs));
+    let mut rules = identity.denials.as_slice().iter();
+    let asked = rules.any(|rule| rule.effect == Effect::Ask && walks(rule.verbs));
+    if asks || asked || identity.budgets != Budgets::UNLIMITED {
+        return None;
+    }
+    let mut wishes = Wishes::new("walks");
+    for root in identity.roots.as_slice() {
+        let subtree = ask::selector_in(root.label.clone(), ".").ok()?;
+        wishes = wishes.grant(Words::verbs(WALKING), subtree);
+    }
+    Some(wishes)
+}

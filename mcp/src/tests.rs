@@ -1,0 +1,93 @@
+//! What is offered, held to what is read.
+
+use crate::tool::{Name, Objects};
+use serde_json::{Value, json};
+
+#[test]
+fn the_list_of_tools_is_small_and_says_of_each_what_it_may_do() {
+    let tools: Vec<Value> = Name::ALL
+        .into_iter()
+        .map(|tool| serde_json::to_value(tool.offered(Objects::Promised)).unwrap())
+        .collect();
+    assert!(tools.len() <= 12);
+    let bytes = serde_json::to_vec(&json!({ "tools": tools }))
+        .unwrap()
+        .len();
+    println!("{} tools, {bytes} bytes", tools.len());
+    assert!(bytes < 10_000, "{bytes} bytes");
+    for tool in &tools {
+        let hints = &tool["annotations"];
+        assert_eq!(hints["openWorldHint"], false, "{tool}");
+        assert!(hints["readOnlyHint"].is_boolean(), "{tool}");
+        if hints["readOnlyHint"] == false {
+            assert!(hints["destructiveHint"].is_boolean(), "{tool}");
+            assert!(hints["idempotentHint"].is_boolean(), "{tool}");
+        }
+        assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
+        assert_eq!(tool["outputSchema"]["type"], "object", "{tool}");
+    }
+}
+
+/// A value that fits a property.
+fn some(schema: &Value) -> Value {
+    if let Some(words) = schema["enum"].as_array() {
+        return words[0].clone();
+    }
+    match schema["type"].as_str().unwrap() {
+        "string" => json!("x"),
+        "integer" => json!(1),
+        "boolean" => json!(true),
+        "array" => json!([some(&schema["items"])]),
+        "object" => {
+            let fields = schema["properties"].as_object().unwrap();
+            fields
+                .iter()
+                .map(|(name, one)| (name.clone(), some(one)))
+                .collect()
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn every_argument_that_is_offered_is_read_and_no_other() {
+    for tool in Name::ALL {
+        let offered = serde_json::to_value(tool.offered(Objects::None)).unwrap();
+        let schema = &offered["inputSchema"];
+        let all = some(schema);
+        let fields = all.as_object().unwrap().clone();
+        if let Err(error) = tool.call(fields.clone()) {
+            panic!("{}: {error:?}", tool.name());
+        }
+        // The reader names what it knows where a key is none of it.
+        let mut more = fields.clone();
+        more.insert("no such key".to_owned(), json!(1));
+        let said = format!("{:?}", tool.call(more).unwrap_err());
+        for name in schema["properties"].as_object().unwrap().keys() {
+            assert!(
+                said.contains(&format!("`{name}`")),
+                "{}: {name}: {said}",
+                tool.name()
+            );
+        }
+        let known = said.matches('`').count() / 2 - 1;
+        assert_eq!(known, fields.len(), "{}: {said}", tool.name());
+        for name in schema["required"].as_array().unwrap() {
+            let mut less = fields.clone();
+            less.remove(name.as_str().unwrap()).unwrap();
+            assert!(tool.call(less).is_err(), "{}: {name}", tool.name());
+        }
+        let words = fields.iter().flat_map(|(name, _)| {
+            let words = schema["properties"][name]["enum"].as_array().cloned();
+            words
+                .unwrap_or_default()
+                .into_iter()
+                .map(move |word| (name, word))
+        });
+        for (name, word) in words {
+            let mut one = fields.clone();
+            one.insert(name.clone(), word.clone());
+            assert!(tool.call(one).is_ok(), "{}: {name} {word}", tool.name());
+        }
+    }
+}

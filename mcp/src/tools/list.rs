@@ -1,0 +1,267 @@
+//! `list_directory` and `directory_tree`.
+
+use super::walk::{cursor, each, limit, tell};
+use crate::answer::Answer;
+use crate::desk::Job;
+use crate::name::{self, Names};
+use crate::refused::Failure;
+use portcullis_client::{Session, ask, told};
+use portcullis_protocol::bounded::{Bytes, Few};
+use portcullis_protocol::limits::WALK_DEPTH_MAX;
+use portcullis_protocol::path::escape;
+use portcullis_protocol::session::{Detail, Entry, List, Order, Passing};
+use portcullis_protocol::view::Kind;
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Arguments {
+    path: String,
+    #[serde(default)]
+    details: bool,
+    #[serde(default)]
+    sort_by: Sort,
+    limit: Option<u32>,
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Tree {
+    path: String,
+    depth: Option<u32>,
+    #[serde(default)]
+    exclude_patterns: Vec<String>,
+    #[serde(default)]
+    include_ignored: Unmeant,
+    limit: Option<u32>,
+    cursor: Option<String>,
+}
+
+/// In which order.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Sort {
+    #[default]
+    Name,
+    Newest,
+    Oldest,
+}
+
+impl Sort {
+    pub(super) const fn order(self) -> Order {
+        match self {
+            Self::Name => Order::Name,
+            Self::Newest => Order::Newest,
+            Self::Oldest => Order::Oldest,
+        }
+    }
+}
+
+/// What a caller calls `includeIgnored`.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(from = "bool")]
+pub(super) enum Unmeant {
+    #[default]
+    Skipped,
+    Included,
+}
+
+impl From<bool> for Unmeant {
+    fn from(included: bool) -> Self {
+        if included {
+            Self::Included
+        } else {
+            Self::Skipped
+        }
+    }
+}
+
+/// What is passed over, and what besides by these globs.
+pub(super) fn passing(unmeant: Unmeant, exclude: &[String]) -> Result<Passing, Failure> {
+    let usual = match unmeant {
+        Unmeant::Included => Passing::nothing(),
+        Unmeant::Skipped => Passing::usual(),
+    };
+    Ok(Passing {
+        exclude: globs("excludePatterns", exclude)?,
+        ..usual
+    })
+}
+
+/// Globs as they are written.
+pub(super) fn globs<const BYTES: usize, const MANY: usize>(
+    what: &str,
+    written: &[String],
+) -> Result<Few<Bytes<BYTES>, MANY>, Failure> {
+    let wrong = |error: &dyn std::fmt::Display| Failure::Arguments(format!("{what}: {error}"));
+    let mut globs = Vec::new();
+    for one in written {
+        globs.push(Bytes::new(one.as_bytes()).map_err(|error| wrong(&error))?);
+    }
+    Few::new(globs).map_err(|error| wrong(&error))
+}
+
+pub(super) fn list(
+    arguments: &Arguments,
+    session: &mut Session,
+    names: &Names,
+    job: &Job,
+) -> Result<Answer, Failure> {
+    if arguments.path.bytes().all(|byte| byte == b'/') && !arguments.path.is_empty() {
+        return Ok(roots(names));
+    }
+    let request = List {
+        detail: if arguments.details {
+            Detail::Full
+        } else {
+            Detail::Names
+        },
+        order: arguments.sort_by.order(),
+        limit: limit(arguments.limit),
+        cursor: cursor(arguments.cursor.as_deref())?,
+        ..ask::list(names.selector(&arguments.path)?)
+    };
+    let mut answer = Answer::default();
+    let ended = each(session.list(&request)?, job, |entry| {
+        put(&mut answer.text, &entry);
+    })?;
+    tell(&mut answer, &ended, "entries", names);
+    Ok(answer)
+}
+
+/// The directories there are, where a caller asks for the top of all.
+fn roots(names: &Names) -> Answer {
+    let all: Vec<String> = names.roots().map(|root| format!("{root}/")).collect();
+    let mut answer = Answer::line(format!("{} directories", all.len()));
+    answer.text = all.join("\n");
+    answer.fact("path", "/");
+    answer.fact("found", all.len());
+    answer.fact("complete", true);
+    answer
+}
+
+/// One entry, a line.
+pub(super) fn put(text: &mut String, entry: &Entry) {
+    let name = told::name(entry.path.as_kernel_bytes(), entry.kind);
+    match &entry.detail {
+        None => text.push_str(&name),
+        Some(detail) => {
+            let line = told::Line {
+                kind: entry.kind,
+                mode: detail.mode,
+                size: detail.size,
+                modified: detail.modified,
+                name,
+                link: detail.link.as_ref().map(Bytes::as_slice),
+            };
+            text.push_str(&line.to_string());
+        }
+    }
+    if let Some(rule) = &entry.denied {
+        text.push_str(&format!(" [not to be entered: {}]", rule.as_str()));
+    }
+    text.push('\n');
+}
+
+pub(super) fn tree(
+    arguments: &Tree,
+    session: &mut Session,
+    names: &Names,
+    job: &Job,
+) -> Result<Answer, Failure> {
+    let request = List {
+        depth: arguments
+            .depth
+            .unwrap_or(WALK_DEPTH_MAX)
+            .clamp(1, WALK_DEPTH_MAX),
+        passing: passing(arguments.include_ignored, &arguments.exclude_patterns)?,
+        limit: limit(arguments.limit),
+        cursor: cursor(arguments.cursor.as_deref())?,
+        ..ask::list(names.selector(&arguments.path)?)
+    };
+    let mut answer = Answer::default();
+    let mut above: Vec<Vec<u8>> = Vec::new();
+    let ended = each(session.list(&request)?, job, |entry| {
+        branch(&mut answer.text, &mut above, &entry);
+    })?;
+    tell(&mut answer, &ended, "entries", names);
+    Ok(answer)
+}
+
+/// One entry, indented below the directories it is in. Those that were not told before it, because a
+/// page began within them, are told first.
+fn branch(text: &mut String, above: &mut Vec<Vec<u8>>, entry: &Entry) {
+    let mut parts: Vec<&[u8]> = entry.path.as_bytes().split(|byte| *byte == b'/').collect();
+    let Some(last) = parts.pop() else {
+        return;
+    };
+    let same = above
+        .iter()
+        .zip(&parts)
+        .take_while(|(a, b)| a == *b)
+        .count();
+    above.truncate(same);
+    for (depth, directory) in parts.iter().enumerate().skip(same) {
+        line(text, depth, directory, Kind::Directory);
+        above.push(directory.to_vec());
+    }
+    line(text, parts.len(), last, entry.kind);
+    if entry.kind == Kind::Directory {
+        above.push(last.to_vec());
+    }
+    if entry.denied.is_some() {
+        text.truncate(text.trim_end().len());
+        text.push_str(" [not to be entered]\n");
+    }
+}
+
+fn line(text: &mut String, depth: usize, name: &[u8], kind: Kind) {
+    text.push_str(&"  ".repeat(depth));
+    text.push_str(&escape(name));
+    if kind == Kind::Directory {
+        text.push('/');
+    }
+    text.push('\n');
+}
+
+/// A pattern as a caller writes it: escapes are of names, so that a shown name can be one.
+pub(super) fn pattern(written: &str) -> Result<Vec<u8>, Failure> {
+    name::bytes(written).or_else(|_| Ok(written.as_bytes().to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_protocol::path::RelPath;
+
+    fn entry(path: &str, kind: Kind) -> Entry {
+        Entry {
+            path: RelPath::parse(path.as_bytes()).unwrap(),
+            kind,
+            denied: None,
+            detail: None,
+        }
+    }
+
+    #[test]
+    fn a_tree_is_indented_and_a_page_that_begins_within_names_what_it_is_in() {
+        let shown = |entries: &[Entry]| {
+            let (mut text, mut above) = (String::new(), Vec::new());
+            for entry in entries {
+                branch(&mut text, &mut above, entry);
+            }
+            text
+        };
+        let all = [
+            entry("a", Kind::Directory),
+            entry("a/b", Kind::Directory),
+            entry("a/b/c", Kind::File),
+            entry("a/d", Kind::File),
+            entry("e", Kind::File),
+        ];
+        assert_eq!(shown(&all), "a/\n  b/\n    c\n  d\ne\n");
+        assert_eq!(shown(&all[2..]), "a/\n  b/\n    c\n  d\ne\n");
+        assert_eq!(shown(&all[3..]), "a/\n  d\ne\n");
+    }
+}

@@ -1,0 +1,102 @@
+//! What each tool does: arguments in, an answer or the reason why not out. Nothing here knows of
+//! the protocol that carries them.
+
+mod change;
+mod find;
+mod info;
+mod list;
+mod media;
+mod read;
+mod walk;
+
+use crate::answer::Answer;
+use crate::desk::{Job, Lane};
+use crate::name::Names;
+use crate::refused::Failure;
+use crate::tool::Name;
+use portcullis_client::Session;
+use rmcp::model::JsonObject;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// A call whose arguments are right.
+#[derive(Debug)]
+pub(crate) enum Call {
+    Read(read::Arguments),
+    Write(change::Write),
+    Edit(change::Edit),
+    Patch(change::Patch),
+    Mkdir(change::Mkdir),
+    List(list::Arguments),
+    Tree(list::Tree),
+    Move(change::Move),
+    Delete(change::Delete),
+    Files(find::Files),
+    Content(find::Content),
+    Info(info::Arguments),
+}
+
+impl Call {
+    /// Reads arguments. A key that the tool does not know is an error: it would be meant for
+    /// something.
+    pub(crate) fn read(tool: Name, arguments: JsonObject) -> Result<Self, Failure> {
+        Ok(match tool {
+            Name::ReadTextFile => Self::Read(parsed(arguments)?),
+            Name::WriteFile => Self::Write(parsed(arguments)?),
+            Name::EditFile => Self::Edit(parsed(arguments)?),
+            Name::ApplyPatch => Self::Patch(parsed(arguments)?),
+            Name::CreateDirectory => Self::Mkdir(parsed(arguments)?),
+            Name::ListDirectory => Self::List(parsed(arguments)?),
+            Name::DirectoryTree => Self::Tree(parsed(arguments)?),
+            Name::MoveFile => Self::Move(parsed(arguments)?),
+            Name::DeleteFile => Self::Delete(parsed(arguments)?),
+            Name::SearchFiles => Self::Files(parsed(arguments)?),
+            Name::SearchContent => Self::Content(parsed(arguments)?),
+            Name::GetFileInfo => Self::Info(parsed(arguments)?),
+        })
+    }
+
+    /// Where it is worked on.
+    pub(crate) const fn lane(&self) -> Lane {
+        match self {
+            Self::List(_) | Self::Tree(_) | Self::Files(_) | Self::Content(_) => Lane::Walks,
+            Self::Read(_)
+            | Self::Write(_)
+            | Self::Edit(_)
+            | Self::Patch(_)
+            | Self::Mkdir(_)
+            | Self::Move(_)
+            | Self::Delete(_)
+            | Self::Info(_) => Lane::First,
+        }
+    }
+
+    /// Does it.
+    pub(crate) fn run(
+        self,
+        session: &mut Session,
+        names: &Names,
+        job: &Job,
+    ) -> Result<Answer, Failure> {
+        match self {
+            Self::Read(arguments) => read::run(&arguments, session, names),
+            Self::Write(arguments) => change::write(arguments, session, names),
+            Self::Edit(arguments) => change::edit(arguments, session, names),
+            Self::Patch(arguments) => change::patch(&arguments, session, names),
+            Self::Mkdir(arguments) => change::mkdir(&arguments, session, names),
+            Self::List(arguments) => list::list(&arguments, session, names, job),
+            Self::Tree(arguments) => list::tree(&arguments, session, names, job),
+            Self::Move(arguments) => change::rename(&arguments, session, names),
+            Self::Delete(arguments) => change::delete(&arguments, session, names),
+            Self::Files(arguments) => find::files(&arguments, session, names, job),
+            Self::Content(arguments) => find::content(&arguments, session, names, job),
+            Self::Info(arguments) => info::run(&arguments, session, names),
+        }
+    }
+}
+
+pub(crate) fn parsed<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, Failure> {
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| {
+        Failure::Arguments(format!("the arguments are not those of this tool: {error}"))
+    })
+}

@@ -1,0 +1,105 @@
+//! Answers of many results: within the room of one answer, and with what was not seen.
+
+use crate::answer::Answer;
+use crate::desk::Job;
+use crate::name::Names;
+use crate::refused::Failure;
+use portcullis_client::{Error, Part, Stream, StreamItem, json, told};
+use portcullis_protocol::limits::CURSOR_BYTES_MAX;
+use portcullis_protocol::session::{Completeness, Cursor, Done};
+use portcullis_protocol::view::Binding;
+use serde_json::{Map, Value};
+
+/// Results in one answer where the caller does not say.
+pub(super) const RESULTS: u32 = 1000;
+/// Results in one answer, at most.
+const RESULTS_MAX: u32 = 20_000;
+
+/// How many results an answer shall have.
+pub(super) fn limit(asked: Option<u32>) -> u32 {
+    asked.unwrap_or(RESULTS).clamp(1, RESULTS_MAX)
+}
+
+/// A cursor that an earlier answer gave.
+pub(super) fn cursor(text: Option<&str>) -> Result<Option<Cursor>, Failure> {
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    json::unhex(text)
+        .filter(|bytes| bytes.len() <= CURSOR_BYTES_MAX)
+        .and_then(|bytes| Cursor::new(bytes).ok())
+        .map(Some)
+        .ok_or_else(|| {
+            Failure::Arguments("cursor: take the one an answer gave, unchanged".to_owned())
+        })
+}
+
+/// How a walk ended.
+pub(super) struct Ended {
+    pub(super) start: Option<Binding>,
+    pub(super) done: Done,
+    pub(super) found: u64,
+}
+
+/// Takes what comes, and says how far it is. A call that nobody waits for any more is given up.
+pub(super) fn each<T: StreamItem>(
+    mut stream: Stream<'_, T>,
+    job: &Job,
+    mut put: impl FnMut(T),
+) -> Result<Ended, Error> {
+    let mut found = 0_u64;
+    while let Some(part) = stream.next_part() {
+        match part? {
+            Part::Items(items) => {
+                found = found.saturating_add(u64::try_from(items.len()).unwrap_or(u64::MAX));
+                items.into_iter().for_each(&mut put);
+            }
+            Part::Progress(progress) => job.progress(progress),
+        }
+        if job.is_cancelled() {
+            let start = stream.start().cloned();
+            let done = stream.cancel()?;
+            return Ok(Ended { start, done, found });
+        }
+    }
+    let start = stream.start().cloned();
+    let done = stream.finish()?;
+    Ok(Ended { start, done, found })
+}
+
+/// Says what was found, and what was not looked at.
+pub(super) fn tell(answer: &mut Answer, ended: &Ended, what: &str, names: &Names) {
+    let Ended { start, done, found } = ended;
+    let place = start.as_ref().map(|start| names.bound(start));
+    if let Some(place) = &place {
+        answer.fact("path", place.as_str());
+    }
+    answer.fact("found", *found);
+    let complete = done.completeness == Completeness::Complete;
+    answer.fact("complete", complete);
+    if let Completeness::Cut { reason, cursor } = &done.completeness {
+        answer.fact("cut", reason.name());
+        if let Some(cursor) = cursor {
+            answer.fact("cursor", json::hex(cursor.as_slice()));
+        }
+    }
+    let passed: Map<String, Value> = told::passed_over(&done.statistics)
+        .into_iter()
+        .map(|(count, reason)| (reason.to_owned(), count.into()))
+        .collect();
+    if !passed.is_empty() {
+        answer.fact("passedOver", passed);
+    }
+    answer.notes.extend(told::notes(done, "cursor"));
+    let mut headline = format!("{found} {what}");
+    if let Some(place) = place {
+        headline.push_str(&format!(" in {place}"));
+    }
+    for note in &answer.notes {
+        headline.push_str(&format!("; {note}"));
+    }
+    if answer.text.is_empty() {
+        answer.text = format!("{found} {what}");
+    }
+    answer.headline = headline;
+}

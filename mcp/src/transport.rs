@@ -1,0 +1,321 @@
+//! Messages on the standard descriptors: one JSON document a line, read strictly and within a
+//! bound. What is no message is answered with an error and never reaches a tool.
+
+use crate::strict;
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, JsonRpcMessage, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{Notify, mpsc};
+
+/// Bytes of one message, at most. A longer one is answered with an error, and not kept.
+pub(crate) const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Messages read ahead of those that are worked on.
+const AHEAD: usize = 64;
+
+/// The standard descriptors.
+pub(crate) struct Stdio {
+    messages: mpsc::Receiver<ClientJsonRpcMessage>,
+    out: Out,
+    open: Arc<Open>,
+}
+
+/// Where messages are written, whole lines at a time.
+#[derive(Clone)]
+struct Out(Arc<Mutex<Box<dyn Write + Send>>>);
+
+/// Requests that were taken and not answered: the end of input does not cut them off.
+#[derive(Default)]
+struct Open {
+    ids: Mutex<HashSet<RequestId>>,
+    changed: Notify,
+}
+
+impl Stdio {
+    /// Starts to read standard input on a thread of its own: it cannot be waited for in any other
+    /// way that works for pipes, terminals and files alike.
+    pub(crate) fn start() -> Self {
+        Self::over(io::stdin(), io::stdout())
+    }
+
+    fn over(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Self {
+        let (sender, messages) = mpsc::channel(AHEAD);
+        let out = Out(Arc::new(Mutex::new(Box::new(output))));
+        let errors = out.clone();
+        std::thread::spawn(move || read_all(BufReader::new(input), &sender, &errors));
+        Self {
+            messages,
+            out,
+            open: Arc::default(),
+        }
+    }
+}
+
+impl Transport<RoleServer> for Stdio {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        let answered = match &item {
+            JsonRpcMessage::Response(response) => Some(response.id.clone()),
+            JsonRpcMessage::Error(error) => error.id.clone(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        // Written here and now: a client that does not read is waited for by everything.
+        let sent = self.out.message(&item);
+        if let Some(id) = answered {
+            self.open.close(&id);
+        }
+        std::future::ready(sent)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let Some(message) = self.messages.recv().await else {
+            self.open.all_closed().await;
+            return None;
+        };
+        match &message {
+            JsonRpcMessage::Request(request) => self.open.open(request.id.clone()),
+            JsonRpcMessage::Notification(notification) => {
+                if let rmcp::model::ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    // It is not answered any more.
+                    self.open.close(id);
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+        Some(message)
+    }
+
+    async fn close(&mut self) -> Result<(), io::Error> {
+        self.messages.close();
+        Ok(())
+    }
+}
+
+impl Open {
+    fn open(&self, id: RequestId) {
+        self.ids().insert(id);
+    }
+
+    fn close(&self, id: &RequestId) {
+        self.ids().remove(id);
+        self.changed.notify_one();
+    }
+
+    async fn all_closed(&self) {
+        while !self.ids().is_empty() {
+            self.changed.notified().await;
+        }
+    }
+
+    fn ids(&self) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Out {
+    fn message(&self, message: &impl serde::Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        out.write_all(&line)?;
+        out.flush()
+    }
+}
+
+/// Reads until the input ends or nobody takes messages any more.
+fn read_all(mut input: impl BufRead, messages: &mpsc::Sender<ClientJsonRpcMessage>, out: &Out) {
+    let mut line = Vec::new();
+    loop {
+        match read_line(&mut input, &mut line) {
+            Ok(Line::End) | Err(_) => return,
+            Ok(Line::TooLong) => {
+                let what = format!("a message has at most {MESSAGE_BYTES_MAX} bytes");
+                if refuse(out, &Value::Null, ErrorCode::INVALID_REQUEST, &what).is_err() {
+                    return;
+                }
+            }
+            Ok(Line::Whole) => match message(&line) {
+                Ok(Some(message)) => {
+                    if messages.blocking_send(message).is_err() {
+                        return;
+                    }
+                }
+                Ok(None) => {}
+                Err(bad) => {
+                    if refuse(out, &bad.id, bad.code, &bad.what).is_err() {
+                        return;
+                    }
+                }
+            },
+        }
+    }
+}
+
+enum Line {
+    Whole,
+    TooLong,
+    End,
+}
+
+/// Reads one line without its end. Of one that is too long nothing is kept.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
+    line.clear();
+    let most = u64::try_from(MESSAGE_BYTES_MAX).unwrap_or(u64::MAX);
+    input.by_ref().take(most).read_until(b'\n', line)?;
+    if line.pop_if(|byte| *byte == b'\n').is_some() {
+        return Ok(Line::Whole);
+    }
+    if line.len() < MESSAGE_BYTES_MAX {
+        // The last line may lack its newline.
+        return Ok(if line.is_empty() {
+            Line::End
+        } else {
+            Line::Whole
+        });
+    }
+    line.clear();
+    line.shrink_to_fit();
+    input.skip_until(b'\n')?;
+    Ok(Line::TooLong)
+}
+
+/// What is no message, as its sender is told.
+struct Bad {
+    id: Value,
+    code: ErrorCode,
+    what: String,
+}
+
+/// Reads one line; a blank one is none.
+fn message(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Bad> {
+    if line.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    if let Err(error) = strict::check(line) {
+        // Which request it was can be said where the text is JSON all the same.
+        return Err(Bad {
+            id: id_of(line),
+            code: if error.is_data() {
+                ErrorCode::INVALID_REQUEST
+            } else {
+                ErrorCode::PARSE_ERROR
+            },
+            what: format!("nothing was done: the message is not taken: {error}"),
+        });
+    }
+    match serde_json::from_slice(line) {
+        Ok(message) => Ok(Some(message)),
+        Err(error) => Err(Bad {
+            id: id_of(line),
+            code: ErrorCode::INVALID_REQUEST,
+            what: format!("nothing was done: it is no request, notification or answer: {error}"),
+        }),
+    }
+}
+
+/// The id of what may be a request; null when there is none.
+fn id_of(line: &[u8]) -> Value {
+    #[derive(Deserialize)]
+    struct Id {
+        id: Value,
+    }
+    match serde_json::from_slice(line) {
+        Ok(Id { id }) if id.is_string() || id.is_number() => id,
+        Ok(_) | Err(_) => Value::Null,
+    }
+}
+
+fn refuse(out: &Out, id: &Value, code: ErrorCode, what: &str) -> io::Result<()> {
+    out.message(&json!({
+        "jsonrpc": "2.0",
+        "id": id,
+        "error": { "code": code.0, "message": what },
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds lines; gives what came through and what was written back.
+    fn fed(lines: &[u8]) -> (Vec<ClientJsonRpcMessage>, Vec<Value>) {
+        let (sender, mut receiver) = mpsc::channel(AHEAD);
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let out = Out(Arc::new(Mutex::new(Box::new(Kept(written.clone())))));
+        read_all(lines, &sender, &out);
+        let mut came = Vec::new();
+        while let Ok(message) = receiver.try_recv() {
+            came.push(message);
+        }
+        let written = written.lock().unwrap();
+        let said = written
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect();
+        (came, said)
+    }
+
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_answered_and_the_next_one_is_taken() {
+        let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        for (bad, code, id) in [
+            (&b"{"[..], -32700, Value::Null),
+            (b"\xff\xfe", -32700, Value::Null),
+            (b"[]", -32600, Value::Null),
+            (br#"{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}"#, -32600, Value::Null),
+            (
+                br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{"path":"a","path":"b"}}}"#,
+                -32600,
+                json!(7),
+            ),
+            (br#"{"id":"s","method":5}"#, -32600, json!("s")),
+        ] {
+            let lines = [bad, b"\n\n", ping, b"\n"].concat();
+            let (came, said) = fed(&lines);
+            assert_eq!(came.len(), 1, "{bad:?}");
+            assert_eq!(said.len(), 1, "{bad:?}: {said:?}");
+            assert_eq!(said[0]["error"]["code"], code, "{said:?}");
+            assert_eq!(said[0]["id"], id, "{said:?}");
+        }
+        let (came, said) = fed(ping);
+        assert_eq!(
+            (came.len(), said.len()),
+            (1, 0),
+            "a last line without its newline"
+        );
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_is_not_kept_and_not_the_end() {
+        let long = vec![b'x'; MESSAGE_BYTES_MAX + 5];
+        let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let (came, said) = fed(&[&long[..], b"\n", ping, b"\n"].concat());
+        assert_eq!((came.len(), said.len()), (1, 1));
+        assert_eq!(said[0]["error"]["code"], -32600);
+    }
+}
