@@ -5,11 +5,11 @@
 //! Where one cannot be had without loss (a budget would be halved, or an approval belongs to the
 //! first session), all calls are done at one desk.
 
+use portcullis_client::protocol::authority::{Budgets, Effect};
+use portcullis_client::protocol::session::{Identity, Progress};
+use portcullis_client::protocol::verb::{Verb, VerbSet};
 use portcullis_client::words::Words;
 use portcullis_client::{Session, Wishes, ask};
-use portcullis_protocol::authority::{Budgets, Effect};
-use portcullis_protocol::session::{Identity, Progress};
-use portcullis_protocol::verb::{Verb, VerbSet};
 use std::thread;
 use tokio::sync::{mpsc, oneshot};
 

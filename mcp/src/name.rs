@@ -5,9 +5,9 @@
 
 use crate::refused::Failure;
 use portcullis_client::ask;
-use portcullis_protocol::path::{RelPath, escape, unescape};
-use portcullis_protocol::session::{Identity, RootView, Selector};
-use portcullis_protocol::view::{Binding, RootIndex};
+use portcullis_client::protocol::path::{RelPath, escape, unescape};
+use portcullis_client::protocol::session::{Identity, RootView, Selector};
+use portcullis_client::protocol::view::{Binding, RootIndex};
 
 /// The directories of a session.
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@
 //! an object beside it for programs.
 
 use crate::name::Names;
+use portcullis_client::protocol::refusal::Code;
 use portcullis_client::{Changed, Error, json, label, told};
-use portcullis_protocol::refusal::Code;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use crate::style::{Answers, Style};
 use crate::tool::{Name, Objects};
 use crate::tools::Call;
 use portcullis_client::Session;
-use portcullis_protocol::session::{Identity, Progress};
+use portcullis_client::protocol::session::{Identity, Progress};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ProtocolVersion,
@@ -183,7 +183,7 @@ fn instructions(identity: &Identity, names: &Names) -> String {
             usize::from(grant.root.0) == at
                 && !grant
                     .verbs
-                    .meet(portcullis_protocol::verb::VerbSet::WRITING)
+                    .meet(portcullis_client::protocol::verb::VerbSet::WRITING)
                     .is_empty()
         })
     };

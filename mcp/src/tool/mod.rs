@@ -5,8 +5,8 @@ mod shape;
 
 use crate::refused::Failure;
 use crate::tools::Call;
-use portcullis_protocol::session::Identity;
-use portcullis_protocol::verb::{Verb, VerbSet};
+use portcullis_client::protocol::session::Identity;
+use portcullis_client::protocol::verb::{Verb, VerbSet};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 
 /// A tool.

@@ -6,7 +6,7 @@ use crate::schema::{
     Property, any_object, any_objects, count, flag, input as closed, number, objects,
     output as open, text, texts, word,
 };
-use portcullis_protocol::verb::Verb;
+use portcullis_client::protocol::verb::Verb;
 use rmcp::model::JsonObject;
 use std::sync::Arc;
 

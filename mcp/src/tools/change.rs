@@ -9,9 +9,9 @@ use portcullis_client::change::{
     self, Anchor, AnchoredDeed, Changes, Content, Count, Replace, TextEdit, Tiers,
 };
 use portcullis_client::patch::{self, Format};
+use portcullis_client::protocol::session::{Deletion, Expect, Guarantee, Onto, Parents, Touched};
+use portcullis_client::protocol::view::PathState;
 use portcullis_client::{Error, Made, Plan, Session, label, stamp, told};
-use portcullis_protocol::session::{Deletion, Expect, Guarantee, Onto, Parents, Touched};
-use portcullis_protocol::view::PathState;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -368,9 +368,9 @@ pub(super) fn delete(
 }
 
 fn is_directory(error: &Error) -> bool {
-    error
-        .refusal()
-        .is_some_and(|refusal| refusal.code == portcullis_protocol::refusal::Code::IsADirectory)
+    error.refusal().is_some_and(|refusal| {
+        refusal.code == portcullis_client::protocol::refusal::Code::IsADirectory
+    })
 }
 
 fn wrong(what: impl Into<String>) -> Failure {

@@ -6,12 +6,12 @@ use crate::answer::Answer;
 use crate::desk::Job;
 use crate::name::Names;
 use crate::refused::Failure;
-use portcullis_client::{Session, ask};
-use portcullis_protocol::limits::SEARCH_CONTEXT_MAX;
-use portcullis_protocol::path::escape;
-use portcullis_protocol::session::{
+use portcullis_client::protocol::limits::SEARCH_CONTEXT_MAX;
+use portcullis_client::protocol::path::escape;
+use portcullis_client::protocol::session::{
     Boundaries, Case, Found, FoundLine, Glob, LineRole, MultiLine, Search, SearchMode, Syntax,
 };
+use portcullis_client::{Session, ask};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]

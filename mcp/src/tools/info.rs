@@ -3,11 +3,11 @@
 use crate::answer::Answer;
 use crate::name::Names;
 use crate::refused::Failure;
+use portcullis_client::protocol::refusal::Code;
+use portcullis_client::protocol::session::{Selector, Verdict};
+use portcullis_client::protocol::verb::Verb;
+use portcullis_client::protocol::view::Binding;
 use portcullis_client::{Session, ask, json, stamp, told};
-use portcullis_protocol::refusal::Code;
-use portcullis_protocol::session::{Selector, Verdict};
-use portcullis_protocol::verb::Verb;
-use portcullis_protocol::view::Binding;
 use serde::{Deserialize, Deserializer};
 use serde_json::Map;
 
@@ -80,7 +80,7 @@ fn seen(answer: &mut Answer, lines: &mut Vec<String>, binding: &Binding, names: 
         seen.stamp.size,
         seen.mode
     ));
-    if seen.links > 1 && seen.kind == portcullis_protocol::view::Kind::File {
+    if seen.links > 1 && seen.kind == portcullis_client::protocol::view::Kind::File {
         lines.push(format!("it has {} names (hard links)", seen.links));
     }
     lines.push(format!("version: {}", stamp::show(&seen.stamp)));
@@ -95,7 +95,10 @@ fn seen(answer: &mut Answer, lines: &mut Vec<String>, binding: &Binding, names: 
         answer.fact("created", told::Utc(born).to_string());
     }
     if let Some(link) = &binding.link {
-        answer.fact("link", portcullis_protocol::path::escape(link.as_slice()));
+        answer.fact(
+            "link",
+            portcullis_client::protocol::path::escape(link.as_slice()),
+        );
     }
 }
 

@@ -5,12 +5,12 @@ use crate::answer::Answer;
 use crate::desk::Job;
 use crate::name::{self, Names};
 use crate::refused::Failure;
+use portcullis_client::protocol::bounded::{Bytes, Few};
+use portcullis_client::protocol::limits::WALK_DEPTH_MAX;
+use portcullis_client::protocol::path::escape;
+use portcullis_client::protocol::session::{Detail, Entry, List, Order, Passing};
+use portcullis_client::protocol::view::Kind;
 use portcullis_client::{Session, ask, told};
-use portcullis_protocol::bounded::{Bytes, Few};
-use portcullis_protocol::limits::WALK_DEPTH_MAX;
-use portcullis_protocol::path::escape;
-use portcullis_protocol::session::{Detail, Entry, List, Order, Passing};
-use portcullis_protocol::view::Kind;
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -233,7 +233,7 @@ pub(super) fn pattern(written: &str) -> Result<Vec<u8>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use portcullis_protocol::path::RelPath;
+    use portcullis_client::protocol::path::RelPath;
 
     fn entry(path: &str, kind: Kind) -> Entry {
         Entry {

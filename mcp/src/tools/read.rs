@@ -6,11 +6,11 @@ use crate::name::Names;
 use crate::refused::Failure;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use portcullis_client::{Session, ask, label, stamp};
-use portcullis_protocol::session::{
+use portcullis_client::protocol::session::{
     Encoding, Range, Read, ReadEnd, ReadTail, Rest, Steadiness, Survey,
 };
-use portcullis_protocol::view::Binding;
+use portcullis_client::protocol::view::Binding;
+use portcullis_client::{Session, ask, label, stamp};
 use serde::Deserialize;
 use serde_json::json;
 

@@ -4,10 +4,10 @@ use crate::answer::Answer;
 use crate::desk::Job;
 use crate::name::Names;
 use crate::refused::Failure;
+use portcullis_client::protocol::limits::CURSOR_BYTES_MAX;
+use portcullis_client::protocol::session::{Completeness, Cursor, Done};
+use portcullis_client::protocol::view::Binding;
 use portcullis_client::{Error, Part, Stream, StreamItem, json, told};
-use portcullis_protocol::limits::CURSOR_BYTES_MAX;
-use portcullis_protocol::session::{Completeness, Cursor, Done};
-use portcullis_protocol::view::Binding;
 use serde_json::{Map, Value};
 
 /// Results in one answer where the caller does not say.
