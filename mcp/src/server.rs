@@ -47,6 +47,13 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
+    /// Serves this session, with answers as each client reads them.
+    ///
+    /// Fails where the session does not say what it may do, as the client library fails.
+    pub fn of(session: Session) -> Result<Self, portcullis_client::Error> {
+        Self::new(session, Answers::Auto, &[])
+    }
+
     /// Serves this session.
     pub(crate) fn new(
         mut session: Session,
@@ -228,6 +235,11 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(
             self.offered(self.style(&context)),
         ))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let tool = Name::named(name).filter(|tool| self.within.tools.contains(tool));
+        tool.map(|tool| tool.offered(Objects::Promised))
     }
 
     async fn call_tool(
