@@ -74,6 +74,18 @@ impl Only {
         }
     }
 
+    /// Of its verbs only these.
+    #[must_use]
+    pub const fn of_verbs(mut self, verbs: VerbSet) -> Self {
+        self.verbs = self.verbs.meet(verbs);
+        self
+    }
+
+    /// Whether it is no verb at all.
+    pub const fn is_empty(&self) -> bool {
+        self.verbs.is_empty()
+    }
+
     /// Of the verbs that have modes only these, such as making files and replacing none. Verbs
     /// without modes stay.
     #[must_use]

@@ -1,11 +1,13 @@
 //! The command line. Its help teaches by example.
 
 mod log;
+mod mcp;
 mod policy;
 mod records;
 mod review;
 
 pub(crate) use log::{DigestChoice, ExportArguments, LogArguments, RefusalChoice, Wish};
+pub(crate) use mcp::{Changing, Compat, ConfigFor, Decide, McpArguments};
 pub(crate) use records::{DiffArguments, RunChoice, ServeArguments, StatusArguments, Ties, Where};
 
 pub(crate) use policy::{PolicyAction, PolicyArguments, PolicyFile, SuggestArguments};
@@ -25,6 +27,8 @@ Examples:
       a worker that can read and change this directory, through its session alone
   portcullis run --workspace . --read ../shared --hide '*.key' -- python3 agent.py
       two roots; files that match *.key do not exist for the worker
+  portcullis mcp --print-config claude-code .
+      the same for an MCP client: what to write into its configuration
   portcullis why read .env --workspace .
       may a worker read it, and which rule decides?
   portcullis log last
@@ -102,6 +106,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a command as a confined worker with a session
     Run(RunArguments),
+    /// Serve directories to an MCP client, from a confined worker with a session
+    Mcp(Box<McpArguments>),
     /// Say whether a worker may do something, and which rule decides
     Why(WhyArguments),
     /// Check, show and test policy files, or suggest one
@@ -123,7 +129,7 @@ pub(crate) enum Command {
 }
 
 /// What a session reaches.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Reach {
     /// A directory the work is about, to read and to change; the first is the worker's default root
     #[arg(long, value_name = "DIR")]

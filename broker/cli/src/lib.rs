@@ -8,6 +8,7 @@ mod diff;
 mod doctor;
 mod limits;
 mod log;
+mod mcp;
 mod policy;
 mod reach;
 mod records;
@@ -45,6 +46,7 @@ pub fn main() -> ExitCode {
     };
     match arguments.command {
         Command::Run(arguments) => run::run(arguments),
+        Command::Mcp(arguments) => mcp::mcp(&arguments),
         Command::Why(arguments) => why::why(&arguments),
         Command::Log(arguments) => log::log(&arguments),
         Command::Diff(arguments) => diff::diff(&arguments),
@@ -60,15 +62,15 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Says what is wrong with the command line, or gives the help that was asked for. `run` keeps the
-/// usual code 2 for its command: where nothing ran, it is 125.
+/// Says what is wrong with the command line, or gives the help that was asked for. `run` and `mcp`
+/// keep the usual code 2 for their command: where nothing ran, it is 125.
 fn usage(error: &clap::Error) -> ExitCode {
     match error.print() {
         Ok(()) | Err(_) => {}
     }
     let run = std::env::args_os()
         .nth(1)
-        .is_some_and(|first| first == "run");
+        .is_some_and(|first| first == "run" || first == "mcp");
     match error.exit_code() {
         0 => ExitCode::SUCCESS,
         _ if run => ExitCode::from(worker::NOT_CONFINED),

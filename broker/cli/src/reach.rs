@@ -402,17 +402,43 @@ impl Ground {
         minted.merged.as_slice().iter().map(line).collect()
     }
 
+    /// The same with nothing that changes anything.
+    pub(crate) fn reading(mut self) -> Self {
+        for granted in [&mut self.grants, &mut self.asks] {
+            granted.retain_mut(|granted| {
+                granted.only = granted.only.clone().of_verbs(VerbSet::READING);
+                !granted.only.is_empty()
+            });
+        }
+        for root in &mut self.roots {
+            root.verbs = root.verbs.meet(VerbSet::READING);
+        }
+        for rule in &mut self.rules {
+            match rule.effect {
+                Effect::Ask => rule.verbs = rule.verbs.meet(VerbSet::READING),
+                Effect::Deny | Effect::Hide => {}
+            }
+        }
+        self.rules.retain(|rule| !rule.verbs.is_empty());
+        self
+    }
+
+    /// Whether a worker may ask for anything at all.
+    pub(crate) fn asks(&self) -> bool {
+        let asks = |rule: &Rule| rule.effect == Effect::Ask;
+        !self.asks.is_empty() || self.rules.iter().any(asks)
+    }
+
     /// Why nobody could decide about what a worker of `run` asks for, where it may ask at all. A
     /// question that nobody can answer is refused before anything runs.
     pub(crate) fn undecidable(&self, seat: SeatChoice<'_>) -> Option<&'static str> {
-        let asks = |rule: &Rule| rule.effect == Effect::Ask;
-        if self.asks.is_empty() && !self.rules.iter().any(asks) {
+        if !self.asks() {
             return None;
         }
         match (self.deciding, seat) {
             (Deciding::Decider, _) => Some(
-                "the policy gives deciding to a connection that its runtime opens, and `run` opens \
-                 none: take `deciding` out of it",
+                "the policy gives deciding to a connection that its runtime opens, and none is opened \
+                 here: take `deciding` out of it",
             ),
             (Deciding::Anyone, SeatChoice::Embedded { .. }) => Some(
                 "a broker inside this run is reached by nobody who could decide: leave --embedded \

@@ -2,7 +2,7 @@
 
 use super::{Row, State};
 use crate::broker::Broker;
-use crate::worker::{self, LaunchError, OWN_EXECUTABLE, PrivateDirectory, Report, Worker};
+use crate::worker::{self, LaunchError, OWN_EXECUTABLE, PrivateDirectory, Report, Streams, Worker};
 use portcullis_client::{MintOrder, ask};
 use portcullis_protocol::authority::Scope;
 use portcullis_protocol::ledger::CageReport;
@@ -91,6 +91,7 @@ fn try_worker() -> Result<Report, String> {
         tool: None,
         session,
         launcher: PathBuf::from(OWN_EXECUTABLE),
+        streams: Streams::Own,
     })
     .map_err(|e: LaunchError| e.to_string())?;
     let report = running.report().clone();

@@ -4,36 +4,26 @@ mod asked;
 mod boundaries;
 mod record;
 mod signals;
+mod stage;
 mod summary;
 mod tally;
 
-use self::asked::Asked;
 use crate::args::{Ending, RunArguments};
-use crate::broker::Broker;
-use crate::reach::{Ground, Hiding, IgnoreRules, ReachError, require_roots};
+use crate::reach::ReachError;
 use crate::say;
-use crate::worker::{self, Ended, LaunchError, NOT_CONFINED, Running, Worker};
-use portcullis_client::Session;
-use portcullis_protocol::control::{Minted, Over};
+use crate::worker::{LaunchError, NOT_CONFINED, Streams};
 use portcullis_protocol::path::escape;
-use record::Record;
-use rustix::net::Shutdown;
+pub(crate) use signals::Patience;
+pub(crate) use stage::{Job, Ready, Seated, waited};
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
-use summary::Summary;
-
-/// How long a gate may take to say what its session did.
-const LAST_WORDS: Duration = Duration::from_secs(3);
-/// How long the broker may take to answer once the command has ended.
-const LAST_ANSWER: Duration = Duration::from_secs(10);
+pub(crate) use summary::Summary;
 
 /// Why nothing ran.
 #[derive(Debug, thiserror::Error)]
-enum RunError {
+pub(crate) enum RunError {
     #[error(transparent)]
     Reach(#[from] ReachError),
     #[error(transparent)]
@@ -70,97 +60,55 @@ impl RunError {
 /// Runs it.
 pub(crate) fn run(arguments: RunArguments) -> ExitCode {
     let ending = arguments.output.ending();
-    match run_to_end(arguments) {
+    told(run_to_end(arguments), ending)
+}
+
+/// Says how it ended, or why nothing ran, on standard error.
+pub(crate) fn told(ended: Result<Summary, RunError>, ending: Ending) -> ExitCode {
+    let error = match ended {
         Ok(summary) => {
             summary.print(ending);
-            ExitCode::from(summary.code())
+            return ExitCode::from(summary.code());
         }
-        Err(error) => {
-            let code = error.exit_code();
-            match ending {
-                Ending::Json => {
-                    let text = serde_json::json!({
-                        "version": 1,
-                        "exit_code": code,
-                        "changed": "unchanged",
-                        "error": error.to_string(),
-                    });
-                    say::err(text);
-                }
-                Ending::Quiet | Ending::Summary | Ending::Verbose => {
-                    say::err(format_args!("portcullis: {error}"));
-                }
-            }
-            ExitCode::from(code)
+        Err(error) => error,
+    };
+    let code = error.exit_code();
+    match ending {
+        Ending::Json => say::err(serde_json::json!({
+            "version": 1,
+            "exit_code": code,
+            "changed": "unchanged",
+            "error": error.to_string(),
+        })),
+        Ending::Quiet | Ending::Summary | Ending::Verbose => {
+            say::err(format_args!("portcullis: {error}"));
         }
     }
+    ExitCode::from(code)
 }
 
 fn run_to_end(arguments: RunArguments) -> Result<Summary, RunError> {
     if let Some(name) = arguments.env.iter().find(|name| !is_name(name)) {
         return Err(RunError::Variable(escape(name.as_bytes())));
     }
-    require_roots(&arguments.reach)?;
-    let ignored = IgnoreRules::of(&arguments.ignore).map_err(ReachError::from)?;
-    // Before any thread exists, so that all of them leave these signals to the one that waits.
-    signals::block()?;
-    let mut broker = Broker::seated(arguments.seat.choice()).map_err(ReachError::from)?;
-    let ground = Ground::seal(&mut broker, &arguments.reach)?.ignoring(&ignored)?;
-    if let Some(why) = ground.undecidable(arguments.seat.choice()) {
+    let seat = arguments.seat.choice();
+    let mut seated = Seated::new(&arguments.reach, &arguments.ignore, seat)?;
+    if let Some(why) = seated.ground.undecidable(seat) {
         return Err(RunError::Undecidable(why));
     }
-    let (minted, session) = ground.mint(&mut broker, "portcullis run", Hiding::Hidden)?;
-    let socket = socket_of(session)?;
-    // Shutting this copy down later ends the session for every process that still holds it.
-    let kept = rustix::io::fcntl_dupfd_cloexec(&socket, 3)?;
-    let shown = arguments.command.clone();
-    let (tool, mut troubles) = tool(arguments.tool);
-    troubles.extend(unset(&arguments.env));
-    troubles.extend(broker.remark().map(str::to_owned));
-    let running = worker::launch(Worker {
+    let (tool, more) = tool(arguments.tool);
+    seated.troubles.extend(more);
+    seated.troubles.extend(unset(&arguments.env));
+    let ready = seated.mint("portcullis run")?;
+    let (launched, running) = ready.launch(Job {
         command: arguments.command,
         environment: arguments.env,
-        runtime: arguments.runtime.clone(),
-        tool,
-        session: socket,
-        launcher: PathBuf::from(worker::OWN_EXECUTABLE),
-    })?;
-    let report = running.report().clone();
-    let Ended {
-        code,
-        troubles: more,
-    } = wait(running)?;
-    troubles.extend(more);
-    hurry(&broker, &mut troubles);
-    let asked = Asked::of(&mut broker.control);
-    let over = end(&mut broker, &minted, &kept, &mut troubles);
-    let record = Record::of(&mut broker, minted.run);
-    let within = broker.control.overs();
-    Ok(Summary {
-        command: shown,
-        code,
-        merged: ground.merged(&minted),
-        roots: ground.roots,
         runtime: arguments.runtime,
-        minted,
-        report,
-        asked,
-        over,
-        within,
-        record,
-        troubles,
-    })
-}
-
-fn wait(running: Running) -> Result<Ended, RunError> {
-    signals::forward(running.handle()?, running.keys());
-    running.wait().map_err(RunError::Wait)
-}
-
-fn socket_of(session: Session) -> Result<OwnedFd, RunError> {
-    session
-        .into_socket()
-        .map_err(|_| RunError::Client("the session was already used".to_owned()))
+        tool,
+        streams: Streams::Own,
+    })?;
+    let ended = waited(running, Patience::Endless)?;
+    Ok(launched.over(ended))
 }
 
 fn is_name(name: &OsStr) -> bool {
@@ -198,44 +146,5 @@ fn tool(given: Option<PathBuf>) -> (Option<PathBuf>, Vec<String>) {
             )
         }
         None => (None, vec!["the worker had no portcullis-tool".to_owned()]),
-    }
-}
-
-/// From here on a broker that does not answer does not hold the run: what it would have said is
-/// said to be unknown.
-fn hurry(broker: &Broker, troubles: &mut Vec<String>) {
-    let kind = rustix::net::sockopt::Timeout::Recv;
-    let set = rustix::net::sockopt::set_socket_timeout(&broker.control, kind, Some(LAST_ANSWER));
-    if let Err(error) = set {
-        troubles.push(format!("the broker may take as long as it likes: {error}"));
-    }
-}
-
-/// Ends the session and asks what it did. Processes that the worker left behind lose it here.
-fn end(
-    broker: &mut Broker,
-    minted: &Minted,
-    kept: &OwnedFd,
-    troubles: &mut Vec<String>,
-) -> Option<Over> {
-    if let Err(error) = rustix::net::shutdown(kept, Shutdown::Both) {
-        troubles.push(format!(
-            "the session socket could not be shut down: {error}"
-        ));
-    }
-    let mut over = broker.control.wait_over(minted.session, Some(LAST_WORDS));
-    if let Ok(None) = over {
-        // The gate did not take its leave, so it is killed and its tally is lost.
-        if let Err(error) = broker.control.end(minted.session) {
-            troubles.push(format!("the session could not be ended: {error}"));
-        }
-        over = broker.control.wait_over(minted.session, Some(LAST_WORDS));
-    }
-    match over {
-        Ok(over) => over,
-        Err(error) => {
-            troubles.push(format!("what the session did is not known: {error}"));
-            None
-        }
     }
 }

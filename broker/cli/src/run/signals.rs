@@ -4,6 +4,7 @@ use crate::sys::{self, Sender};
 use crate::worker::{Handle, Keys};
 use rustix::io::Errno;
 use rustix::process::Signal;
+use std::time::Duration;
 
 const FORWARDED: [(libc::c_int, Signal); 4] = [
     (libc::SIGINT, Signal::INT),
@@ -27,21 +28,37 @@ pub(super) fn block() -> Result<(), Errno> {
     Ok(())
 }
 
+/// How long a command may take to end once it was signalled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// As long as it likes: what to do with a signal is its own affair.
+    Endless,
+    /// This long; then it is killed.
+    Until(Duration),
+}
+
 /// Starts a thread that passes each on to the worker. A key on the terminal has already reached a
 /// worker in its foreground group, and is not sent twice.
-pub(super) fn forward(worker: Handle, keys: Keys) {
+pub(super) fn forward(worker: Handle, keys: Keys, patience: Patience) {
     std::thread::spawn(move || {
         while let Ok((number, sender)) = sys::wait_for_signal(&numbers()) {
-            if sender == Sender::Kernel && keys == Keys::Reach {
-                continue;
-            }
-            let signal = FORWARDED.iter().find(|(known, _)| *known == number);
-            if let Some((_, signal)) = signal {
-                match worker.signal(*signal) {
-                    // A worker that has ended needs no signal.
-                    Ok(()) | Err(_) => {}
+            if sender == Sender::Process || keys == Keys::DoNot {
+                let signal = FORWARDED.iter().find(|(known, _)| *known == number);
+                if let Some((_, signal)) = signal {
+                    send(&worker, *signal);
                 }
+            }
+            if let Patience::Until(time) = patience {
+                std::thread::sleep(time);
+                send(&worker, Signal::KILL);
             }
         }
     });
+}
+
+fn send(worker: &Handle, signal: Signal) {
+    match worker.signal(signal) {
+        // A worker that has ended needs no signal.
+        Ok(()) | Err(_) => {}
+    }
 }

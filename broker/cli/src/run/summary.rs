@@ -23,7 +23,7 @@ const RUNTIME: [&str; 4] = ["/usr", "/bin", "/sbin", "/lib"];
 
 /// Everything there is to say.
 #[derive(Debug)]
-pub(super) struct Summary {
+pub(crate) struct Summary {
     pub(super) command: Vec<OsString>,
     pub(super) code: u8,
     pub(super) roots: Vec<SealedRoot>,

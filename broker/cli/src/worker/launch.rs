@@ -5,7 +5,7 @@ use super::command::{self, Unfit};
 use super::plan::{self, Plan, Report, Status};
 use super::private::PrivateDirectory;
 use super::stdio::{self, Stdio};
-use super::{INSIDE_ARGUMENT, Keys, LaunchError, Running, Worker};
+use super::{INSIDE_ARGUMENT, Keys, LaunchError, Running, Streams, Worker};
 use portcullis_protocol::path::escape;
 use rustix::process::{Pid, PidfdFlags};
 use std::ffi::OsString;
@@ -22,9 +22,10 @@ const RUNTIME: [&str; 7] = [
 const READABLE: [&str; 2] = ["/etc/ld.so.cache", "/etc/localtime"];
 
 /// Starts the worker. The calling thread must live until the worker has ended: its end kills it.
-pub fn launch(worker: Worker) -> Result<Running, LaunchError> {
+pub fn launch(mut worker: Worker) -> Result<Running, LaunchError> {
     let private = PrivateDirectory::new().map_err(failed("private directory"))?;
-    let stdio = stdio::prepare().map_err(failed("standard descriptors"))?;
+    let streams = std::mem::replace(&mut worker.streams, Streams::Own);
+    let stdio = stdio::prepare(streams).map_err(failed("standard descriptors"))?;
     let name = worker.command.first().cloned().unwrap_or_default();
     let name = escape(name.as_bytes());
     let plan = plan_of(&worker, &private, &stdio, &name)?;

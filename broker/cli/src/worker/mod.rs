@@ -53,6 +53,22 @@ pub struct Worker {
     pub session: OwnedFd,
     /// The program that confines: this one, unless a test has another.
     pub launcher: PathBuf,
+    /// Its standard input and output.
+    pub streams: Streams,
+}
+
+/// What a worker has as standard input and output. Standard error is the caller's.
+#[derive(Debug)]
+pub enum Streams {
+    /// The caller's own, passed or relayed.
+    Own,
+    /// These ends of pipes.
+    Pipes {
+        /// It reads from this one.
+        input: OwnedFd,
+        /// It writes to this one.
+        output: OwnedFd,
+    },
 }
 
 /// This process's own executable, also when its file was replaced.
@@ -66,6 +82,11 @@ pub enum LaunchError {
         "nothing ran: there is no command `{0}` in the worker's PATH; give it with its directory, and that directory with --runtime if it needs files beside it"
     )]
     NotFound(String),
+    /// There is no such server.
+    #[error(
+        "nothing ran: there is no server: no file {0}; keep it beside this executable, or name it with --server"
+    )]
+    NoServer(String),
     /// It cannot be executed.
     #[error(
         "nothing ran: `{name}` cannot be executed{why}; the worker may execute what lies below /usr, the command itself, and what --runtime names"
@@ -101,7 +122,7 @@ impl LaunchError {
     /// The exit code that says the same.
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Self::NotFound(_) => NOT_FOUND,
+            Self::NotFound(_) | Self::NoServer(_) => NOT_FOUND,
             Self::NotExecutable { .. } => NOT_EXECUTABLE,
             Self::Runtime { .. } | Self::NotConfined(_) | Self::Launcher { .. } => NOT_CONFINED,
         }

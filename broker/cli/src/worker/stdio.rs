@@ -2,6 +2,7 @@
 //! mode, its offset, its earlier content), so a worker gets none: pipes, terminals and /dev/null
 //! pass as they are, everything else is relayed through a pipe by threads of the launcher.
 
+use super::Streams;
 use super::plan::Terminal;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::FileType;
@@ -48,8 +49,33 @@ enum Way {
     Relay,
 }
 
-/// Looks at the launcher's own standard descriptors and makes the worker's.
-pub(super) fn prepare() -> Result<Stdio, Errno> {
+/// Looks at the launcher's own standard descriptors, where they are wanted, and makes the worker's.
+pub(super) fn prepare(streams: Streams) -> Result<Stdio, Errno> {
+    match streams {
+        Streams::Own => own(),
+        Streams::Pipes { input, output } => between(input, output),
+    }
+}
+
+/// Only standard error is the launcher's.
+fn between(input: OwnedFd, output: OwnedFd) -> Result<Stdio, Errno> {
+    let stderr = rustix::stdio::stderr();
+    let mut terminal = Terminal::None;
+    let mut relays = Relays::default();
+    let error = match way(stderr, &mut terminal)? {
+        Way::Pass | Way::PassTerminal => copy(stderr)?,
+        Way::Relay => relay_output(stderr, &mut relays)?,
+    };
+    Ok(Stdio {
+        input,
+        output,
+        error,
+        terminal,
+        relays,
+    })
+}
+
+fn own() -> Result<Stdio, Errno> {
     let (stdin, stdout, stderr) = (
         rustix::stdio::stdin(),
         rustix::stdio::stdout(),

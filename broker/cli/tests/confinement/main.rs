@@ -8,7 +8,7 @@
 mod attack;
 mod sys;
 
-use portcullis_cli::worker::{self, LaunchError, Report, Worker};
+use portcullis_cli::worker::{self, LaunchError, Report, Streams, Worker};
 use portcullis_client::place::{RuntimeDirectory, WARDEN_LOCK};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use std::ffi::OsString;
@@ -117,6 +117,7 @@ fn worker(command: Vec<OsString>, runtime: Vec<PathBuf>) -> (Worker, OwnedFd) {
         tool: None,
         session,
         launcher: portcullis(),
+        streams: Streams::Own,
     };
     (worker, other)
 }
