@@ -7,7 +7,7 @@ use crate::desk::Job;
 use crate::name::Names;
 use crate::refused::Failure;
 use portcullis_client::protocol::limits::SEARCH_CONTEXT_MAX;
-use portcullis_client::protocol::path::escape;
+use portcullis_client::protocol::path::RelPath;
 use portcullis_client::protocol::session::{
     Boundaries, Case, Found, FoundLine, Glob, LineRole, MultiLine, Search, SearchMode, Syntax,
 };
@@ -84,8 +84,9 @@ pub(super) fn files(
         ..glob
     };
     let mut answer = Answer::default();
-    let ended = each(session.glob(&request)?, job, |entry| {
-        put(&mut answer.text, &entry);
+    let ended = each(session.glob(&request)?, job, |start, entry| {
+        let name = names.shown(start.root, &entry.path);
+        put(&mut answer.text, &name, &entry);
     })?;
     tell(&mut answer, &ended, "names", names);
     Ok(answer)
@@ -99,7 +100,9 @@ pub(super) fn content(
 ) -> Result<Answer, Failure> {
     let request = arguments.request(names)?;
     let mut shown = Shown::default();
-    let ended = each(session.search(&request)?, job, |found| shown.put(&found))?;
+    let ended = each(session.search(&request)?, job, |start, found| {
+        shown.put(&found, |path| names.shown(start.root, path));
+    })?;
     let mut answer = Answer {
         text: shown.text,
         ..Answer::default()
@@ -179,18 +182,17 @@ struct Shown {
 }
 
 impl Shown {
-    fn put(&mut self, found: &Found) {
+    fn put(&mut self, found: &Found, name: impl Fn(&RelPath) -> String) {
         match found {
             Found::File { path } => {
                 self.files += 1;
                 self.last = None;
-                self.text.push_str(&escape(path.as_kernel_bytes()));
+                self.text.push_str(&name(path));
                 self.text.push('\n');
             }
             Found::Count { path, lines } => {
                 self.files += 1;
-                let name = escape(path.as_kernel_bytes());
-                self.text.push_str(&format!("{name}:{lines}\n"));
+                self.text.push_str(&format!("{}:{lines}\n", name(path)));
             }
             Found::Line(line) => self.line(line),
         }

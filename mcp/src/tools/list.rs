@@ -123,8 +123,11 @@ pub(super) fn list(
         ..ask::list(names.selector(&arguments.path)?)
     };
     let mut answer = Answer::default();
-    let ended = each(session.list(&request)?, job, |entry| {
-        put(&mut answer.text, &entry);
+    let ended = each(session.list(&request)?, job, |_, entry| {
+        // All are of one directory.
+        let path = entry.path.as_kernel_bytes();
+        let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+        put(&mut answer.text, &escape(last), &entry);
     })?;
     tell(&mut answer, &ended, "entries", names);
     Ok(answer)
@@ -141,9 +144,12 @@ fn roots(names: &Names) -> Answer {
     answer
 }
 
-/// One entry, a line.
-pub(super) fn put(text: &mut String, entry: &Entry) {
-    let name = told::name(entry.path.as_kernel_bytes(), entry.kind);
+/// One entry of this name, a line.
+pub(super) fn put(text: &mut String, name: &str, entry: &Entry) {
+    let mut name = name.to_owned();
+    if entry.kind == Kind::Directory {
+        name.push('/');
+    }
     match &entry.detail {
         None => text.push_str(&name),
         Some(detail) => {
@@ -182,17 +188,20 @@ pub(super) fn tree(
     };
     let mut answer = Answer::default();
     let mut above: Vec<Vec<u8>> = Vec::new();
-    let ended = each(session.list(&request)?, job, |entry| {
-        branch(&mut answer.text, &mut above, &entry);
+    let ended = each(session.list(&request)?, job, |start, entry| {
+        let within = start.path.as_bytes().len();
+        branch(&mut answer.text, &mut above, &entry, within);
     })?;
     tell(&mut answer, &ended, "entries", names);
     Ok(answer)
 }
 
-/// One entry, indented below the directories it is in. Those that were not told before it, because a
-/// page began within them, are told first.
-fn branch(text: &mut String, above: &mut Vec<Vec<u8>>, entry: &Entry) {
-    let mut parts: Vec<&[u8]> = entry.path.as_bytes().split(|byte| *byte == b'/').collect();
+/// One entry, indented below the directories it is in, of which the path's first `within` bytes are
+/// not told. Those that were not told before it, because a page began within them, are told first.
+fn branch(text: &mut String, above: &mut Vec<Vec<u8>>, entry: &Entry, within: usize) {
+    let path = entry.path.as_bytes().get(within..).unwrap_or_default();
+    let path = path.strip_prefix(b"/").unwrap_or(path);
+    let mut parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
     let Some(last) = parts.pop() else {
         return;
     };
@@ -246,13 +255,14 @@ mod tests {
 
     #[test]
     fn a_tree_is_indented_and_a_page_that_begins_within_names_what_it_is_in() {
-        let shown = |entries: &[Entry]| {
+        let from = |within: usize, entries: &[Entry]| {
             let (mut text, mut above) = (String::new(), Vec::new());
             for entry in entries {
-                branch(&mut text, &mut above, entry);
+                branch(&mut text, &mut above, entry, within);
             }
             text
         };
+        let shown = |entries: &[Entry]| from(0, entries);
         let all = [
             entry("a", Kind::Directory),
             entry("a/b", Kind::Directory),
@@ -263,5 +273,6 @@ mod tests {
         assert_eq!(shown(&all), "a/\n  b/\n    c\n  d\ne\n");
         assert_eq!(shown(&all[2..]), "a/\n  b/\n    c\n  d\ne\n");
         assert_eq!(shown(&all[3..]), "a/\n  d\ne\n");
+        assert_eq!(from(1, &all[1..4]), "b/\n  c\nd\n");
     }
 }

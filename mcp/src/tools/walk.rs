@@ -41,18 +41,21 @@ pub(super) struct Ended {
     pub(super) found: u64,
 }
 
-/// Takes what comes, and says how far it is. A call that nobody waits for any more is given up.
+/// Takes what comes, with what the request was bound to, and says how far it is. A call that nobody waits for any more is given up.
 pub(super) fn each<T: StreamItem>(
     mut stream: Stream<'_, T>,
     job: &Job,
-    mut put: impl FnMut(T),
+    mut put: impl FnMut(&Binding, T),
 ) -> Result<Ended, Error> {
     let mut found = 0_u64;
     while let Some(part) = stream.next_part() {
         match part? {
             Part::Items(items) => {
                 found = found.saturating_add(u64::try_from(items.len()).unwrap_or(u64::MAX));
-                items.into_iter().for_each(&mut put);
+                // It comes with the first items.
+                if let Some(start) = stream.start() {
+                    items.into_iter().for_each(|item| put(start, item));
+                }
             }
             Part::Progress(progress) => job.progress(progress),
         }

@@ -1,0 +1,5 @@
+//! The tests' own copy of `portcullis-mcp`.
+
+fn main() -> std::process::ExitCode {
+    portcullis_mcp::main()
+}
