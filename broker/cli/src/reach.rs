@@ -429,6 +429,11 @@ impl Ground {
         !self.asks.is_empty() || self.rules.iter().any(asks)
     }
 
+    /// Who decides.
+    pub(crate) const fn deciding(&self) -> Deciding {
+        self.deciding
+    }
+
     /// Why nobody could decide about what a worker of `run` asks for, where it may ask at all. A
     /// question that nobody can answer is refused before anything runs.
     pub(crate) fn undecidable(&self, seat: SeatChoice<'_>) -> Option<&'static str> {

@@ -1,6 +1,6 @@
 //! `portcullis review`: what workers ask for, shown to a person, and decided.
 
-mod show;
+pub(crate) mod show;
 mod terminal;
 
 use crate::args::{Asking, DecideArguments, Form, PassphraseAction, ReviewAction, ReviewArguments};

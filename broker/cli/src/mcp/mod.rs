@@ -6,6 +6,7 @@
 
 mod clients;
 mod compat;
+mod relay;
 mod server;
 mod watch;
 
@@ -13,6 +14,7 @@ use crate::args::{Changing, Compat, Decide, McpArguments, Reach};
 use crate::reach::require_roots;
 use crate::run::{Job, Patience, RunError, Seated, Summary, told, waited};
 use crate::worker::Streams;
+use relay::Between;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -55,19 +57,33 @@ fn serve(arguments: &McpArguments, reach: &Reach, server: PathBuf) -> Result<Sum
     }
     let ready = seated.mint("portcullis mcp")?;
     let command = server::command(server, arguments, &ready);
-    let (launched, running) = ready.launch(Job {
+    let (streams, between) = match arguments.decide {
+        Decide::Client if ready.seated.ground.asks() => {
+            let (streams, between) = Between::pipes()?;
+            (streams, Some(between))
+        }
+        Decide::Client | Decide::Review => (Streams::Own, None),
+    };
+    let (mut launched, running) = ready.launch(Job {
         command,
         environment: Vec::new(),
         runtime: Vec::new(),
         tool: None,
-        streams: Streams::Own,
+        streams,
     })?;
     match arguments.compat {
         Some(Compat::Reference) => compat::running(),
         None => {}
     }
     let client = watch::client(running.handle()?);
-    let mut ended = waited(running, Patience::Until(LAST_STEPS))?;
+    let wait = || waited(running, Patience::Until(LAST_STEPS));
+    let mut ended = match between {
+        None => wait()?,
+        Some(between) => {
+            let deciding = launched.seated.ground.deciding();
+            between.carry(&mut launched.seated.broker.control, deciding, wait)?
+        }
+    };
     ended.troubles.extend(client.trouble());
     Ok(launched.over(ended))
 }

@@ -11,7 +11,6 @@ use portcullis_protocol::approval::{Lost, ProposalId};
 use portcullis_protocol::control::{ProposalRecord, ProposalSummary};
 use portcullis_protocol::path::{RelPath, escape};
 use portcullis_protocol::session::Touched;
-use std::fmt::Write as _;
 
 /// Before each line of the difference.
 const MARK: &str = "  │ ";
@@ -34,50 +33,70 @@ pub(super) fn line(summary: &ProposalSummary) -> String {
     )
 }
 
+/// What there is to see of a proposal, line by line.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    /// Why it is asked for.
+    pub(crate) because: String,
+    /// Each name, with what is there and what would be.
+    pub(crate) names: Vec<String>,
+    /// What would be gone.
+    pub(crate) lost: String,
+    /// The difference, each line behind the mark.
+    pub(crate) difference: Vec<String>,
+    /// What of the difference was not kept.
+    pub(crate) cut: Option<String>,
+}
+
+/// One proposal in parts.
+pub(crate) fn parts(proposal: &Proposal) -> Parts {
+    let record = &proposal.record;
+    let because = match &record.rule {
+        Some(rule) => format!("  asked because of rule {}: {}", rule.name, rule.reason),
+        None => "  asked because no grant allows it".to_owned(),
+    };
+    let touched = record.touched.as_slice().iter();
+    let shown = String::from_utf8_lossy(&tame(&proposal.diff)).into_owned();
+    Parts {
+        because,
+        names: touched
+            .map(|touched| format!("  {}", name(record, touched)))
+            .collect(),
+        lost: format!("  lost: {}", lost(&record.lost)),
+        difference: shown.lines().map(|line| format!("{MARK}{line}")).collect(),
+        cut: (record.diff_cut > 0).then(|| {
+            let cut = counted(record.diff_cut, "byte");
+            format!("  {cut} of the difference are not shown")
+        }),
+    }
+}
+
 /// All of one proposal.
 pub(super) fn whole(proposal: &Proposal) -> String {
     let record = &proposal.record;
     let ProposalId(id) = record.summary.id;
-    let mut text = String::new();
-    let mut put = |line: String| {
-        // Writing to a string does not fail.
-        writeln!(text, "{line}").unwrap_or_default();
-    };
-    put(format!(
-        "proposal {id}, {}: session {} of run {}, `{}`, for {}",
-        record.summary.state.name(),
-        record.summary.session.0,
-        record.run.0,
-        record.request,
-        record.owner
-    ));
-    match &record.rule {
-        Some(rule) => put(format!(
-            "  asked because of rule {}: {}",
-            rule.name, rule.reason
-        )),
-        None => put("  asked because no grant allows it".to_owned()),
-    }
-    for touched in record.touched.as_slice() {
-        put(format!("  {}", name(record, touched)));
-    }
-    put(format!("  lost: {}", lost(&record.lost)));
-    put(format!("  input {}", hex(&record.input.0)));
+    let parts = parts(proposal);
+    let mut lines = vec![
+        format!(
+            "proposal {id}, {}: session {} of run {}, `{}`, for {}",
+            record.summary.state.name(),
+            record.summary.session.0,
+            record.run.0,
+            record.request,
+            record.owner
+        ),
+        parts.because,
+    ];
+    lines.extend(parts.names);
+    lines.push(parts.lost);
+    lines.push(format!("  input {}", hex(&record.input.0)));
     if let Some(approver) = record.approver {
-        put(format!("  decided by {}", approver.name()));
+        lines.push(format!("  decided by {}", approver.name()));
     }
-    put(format!("  void {}", Time(record.summary.expires_ms)));
-    let shown = String::from_utf8_lossy(&tame(&proposal.diff)).into_owned();
-    for line in shown.lines() {
-        put(format!("{MARK}{line}"));
-    }
-    if record.diff_cut > 0 {
-        put(format!(
-            "  {} of the difference are not shown",
-            counted(record.diff_cut, "byte")
-        ));
-    }
-    text.trim_end().to_owned()
+    lines.push(format!("  void {}", Time(record.summary.expires_ms)));
+    lines.extend(parts.difference);
+    lines.extend(parts.cut);
+    lines.join("\n").trim_end().to_owned()
 }
 
 fn name(record: &ProposalRecord, touched: &Touched) -> String {
