@@ -10,6 +10,7 @@
 mod answer;
 mod args;
 mod desk;
+mod failure;
 mod name;
 mod refused;
 mod schema;

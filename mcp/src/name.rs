@@ -3,7 +3,7 @@
 //! A name that is not UTF-8, or would not be seen, is shown with escapes (`\xff`, `\\`), and the
 //! same text names it again. Plain names are in the first directory; others begin with `/LABEL/`.
 
-use crate::refused::Failure;
+use crate::failure::Failure;
 use portcullis_client::ask;
 use portcullis_client::protocol::path::{RelPath, escape, unescape};
 use portcullis_client::protocol::session::{Identity, RootView, Selector};

@@ -1,6 +1,7 @@
 //! Why a call did not do what it was asked: as a text for a model, with a code and a remedy, and as
 //! an object beside it for programs.
 
+use crate::failure::Failure;
 use crate::name::Names;
 use portcullis_client::protocol::refusal::Code;
 use portcullis_client::{Changed, Error, json, label, told};
@@ -12,28 +13,6 @@ use serde_json::json;
 pub(crate) const APPROVAL: &str = "portcullis/approval";
 /// Where a result that is an error says the same as its text, for programs.
 pub(crate) const ERROR: &str = "portcullis/error";
-
-/// Why a call failed.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// Its arguments are none of this tool. Nothing was asked of the broker.
-    Arguments(String),
-    /// The broker refused, failed or was not reached.
-    Broker(Error),
-    /// This server cannot show what is there.
-    Unshown {
-        /// The stable name of the reason.
-        code: &'static str,
-        /// What, and what to do instead.
-        what: String,
-    },
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Broker(error)
-    }
-}
 
 /// How a person can be asked through this client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,15 +36,6 @@ impl AskBy {
 }
 
 impl Failure {
-    /// The stable name of the reason.
-    fn code(&self) -> &'static str {
-        match self {
-            Self::Arguments(_) => "invalid_argument",
-            Self::Broker(error) => error.code_name(),
-            Self::Unshown { code, .. } => code,
-        }
-    }
-
     /// The result of the call.
     pub(crate) fn written(&self, names: &Names, ask_by: AskBy) -> CallToolResult {
         let mut text = self.text(names);

@@ -2,8 +2,9 @@
 
 use crate::answer::Answer;
 use crate::desk::{Desks, Job};
+use crate::failure::Failure;
 use crate::name::Names;
-use crate::refused::{AskBy, Failure};
+use crate::refused::AskBy;
 use crate::style::{Answers, Style};
 use crate::tool::{Name, Objects};
 use crate::tools::Call;
@@ -253,7 +254,7 @@ impl ServerHandler for Server {
             let what = format!("unknown tool; there are {}", known.join(", "));
             return Err(ErrorData::invalid_params(what, None));
         };
-        let ended = match tool.call(request.arguments.unwrap_or_default()) {
+        let ended = match Call::read(tool, request.arguments.unwrap_or_default()) {
             Ok(call) => self.work(call, &context).await,
             Err(failure) => Err(failure),
         };

@@ -1,6 +1,7 @@
 //! What is offered, held to what is read.
 
 use crate::tool::{Name, Objects};
+use crate::tools::Call;
 use serde_json::{Value, json};
 
 #[test]
@@ -56,13 +57,13 @@ fn every_argument_that_is_offered_is_read_and_no_other() {
         let schema = &offered["inputSchema"];
         let all = some(schema);
         let fields = all.as_object().unwrap().clone();
-        if let Err(error) = tool.call(fields.clone()) {
+        if let Err(error) = Call::read(tool, fields.clone()) {
             panic!("{}: {error:?}", tool.name());
         }
         // The reader names what it knows where a key is none of it.
         let mut more = fields.clone();
         more.insert("no such key".to_owned(), json!(1));
-        let said = format!("{:?}", tool.call(more).unwrap_err());
+        let said = format!("{:?}", Call::read(tool, more).unwrap_err());
         for name in schema["properties"].as_object().unwrap().keys() {
             assert!(
                 said.contains(&format!("`{name}`")),
@@ -75,7 +76,7 @@ fn every_argument_that_is_offered_is_read_and_no_other() {
         for name in schema["required"].as_array().unwrap() {
             let mut less = fields.clone();
             less.remove(name.as_str().unwrap()).unwrap();
-            assert!(tool.call(less).is_err(), "{}: {name}", tool.name());
+            assert!(Call::read(tool, less).is_err(), "{}: {name}", tool.name());
         }
         let words = fields.iter().flat_map(|(name, _)| {
             let words = schema["properties"][name]["enum"].as_array().cloned();
@@ -87,7 +88,11 @@ fn every_argument_that_is_offered_is_read_and_no_other() {
         for (name, word) in words {
             let mut one = fields.clone();
             one.insert(name.clone(), word.clone());
-            assert!(tool.call(one).is_ok(), "{}: {name} {word}", tool.name());
+            assert!(
+                Call::read(tool, one).is_ok(),
+                "{}: {name} {word}",
+                tool.name()
+            );
         }
     }
 }

@@ -39,12 +39,13 @@ fn code(path: &Path) -> String {
         .join("\n")
 }
 
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "protocol",
     "transport",
     "broker/gate",
     "broker/warden",
     "client",
+    "mcp",
     "broker/cli",
 ];
 
@@ -65,6 +66,7 @@ fn crates_point_one_way() {
             "client",
             &["portcullis-protocol", "portcullis-transport"][..],
         ),
+        ("mcp", &["portcullis-client"][..]),
         (
             "broker/cli",
             &[
@@ -186,12 +188,41 @@ fn is_test(path: &Path) -> bool {
         .any(|part| matches!(part.as_os_str().to_str(), Some("tests" | "tests.rs")))
 }
 
+/// The modules of the MCP server, innermost first.
+const MCP_ORDER: [&str; 13] = [
+    "strict",
+    "schema",
+    "style",
+    "answer",
+    "failure",
+    "name",
+    "refused",
+    "desk",
+    "tool",
+    "tools",
+    "server",
+    "transport",
+    "args",
+];
+
 #[test]
 fn modules_of_the_gate_point_one_way() {
-    let rank = |module: &str| GATE_ORDER.iter().position(|m| *m == module);
+    let edges = uses_point_one_way("broker/gate/src", &GATE_ORDER);
+    assert!(edges > 20, "the look found only {edges} uses");
+}
+
+#[test]
+fn modules_of_the_mcp_server_point_one_way() {
+    let edges = uses_point_one_way("mcp/src", &MCP_ORDER);
+    assert!(edges > 20, "the look found only {edges} uses");
+}
+
+/// Looks at every use of one module by another; gives how many there are.
+fn uses_point_one_way(below_top: &str, order: &[&str]) -> usize {
+    let rank = |module: &str| order.iter().position(|m| *m == module);
     let mut edges = 0;
-    for path in sources("broker/gate/src") {
-        let below = path.strip_prefix(top().join("broker/gate/src")).unwrap();
+    for path in sources(below_top) {
+        let below = path.strip_prefix(top().join(below_top)).unwrap();
         let module = below
             .components()
             .next()
@@ -222,7 +253,7 @@ fn modules_of_the_gate_point_one_way() {
             }
         }
     }
-    assert!(edges > 20, "the look found only {edges} uses");
+    edges
 }
 
 #[test]

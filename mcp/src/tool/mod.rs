@@ -3,11 +3,9 @@
 
 mod shape;
 
-use crate::refused::Failure;
-use crate::tools::Call;
 use portcullis_client::protocol::session::Identity;
 use portcullis_client::protocol::verb::{Verb, VerbSet};
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use rmcp::model::{Tool, ToolAnnotations};
 
 /// A tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,11 +161,6 @@ impl Name {
             Objects::Promised => tool.with_raw_output_schema(shape::output(self)),
             Objects::None => tool,
         }
-    }
-
-    /// Reads the arguments of a call.
-    pub(crate) fn call(self, arguments: JsonObject) -> Result<Call, Failure> {
-        Call::read(self, arguments)
     }
 }
 

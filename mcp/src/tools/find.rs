@@ -4,8 +4,8 @@ use super::list::{Sort, Unmeant, globs, passing, pattern, put};
 use super::walk::{cursor, each, limit, tell};
 use crate::answer::Answer;
 use crate::desk::Job;
+use crate::failure::Failure;
 use crate::name::Names;
-use crate::refused::Failure;
 use portcullis_client::protocol::limits::SEARCH_CONTEXT_MAX;
 use portcullis_client::protocol::path::RelPath;
 use portcullis_client::protocol::session::{

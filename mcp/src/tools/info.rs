@@ -1,8 +1,8 @@
 //! `get_file_info`: what an object is, and what may be done with it.
 
 use crate::answer::Answer;
+use crate::failure::Failure;
 use crate::name::Names;
-use crate::refused::Failure;
 use portcullis_client::protocol::refusal::Code;
 use portcullis_client::protocol::session::{Selector, Verdict};
 use portcullis_client::protocol::verb::Verb;

@@ -3,8 +3,8 @@
 use super::walk::{cursor, each, limit, tell};
 use crate::answer::Answer;
 use crate::desk::Job;
+use crate::failure::Failure;
 use crate::name::{self, Names};
-use crate::refused::Failure;
 use portcullis_client::protocol::bounded::{Bytes, Few};
 use portcullis_client::protocol::limits::WALK_DEPTH_MAX;
 use portcullis_client::protocol::path::escape;

@@ -1,8 +1,8 @@
 //! A file as it is: a picture or a sound as such, anything else as a resource.
 
 use crate::answer::Answer;
+use crate::failure::Failure;
 use crate::name::Names;
-use crate::refused::Failure;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use portcullis_client::{Session, ask, stamp};

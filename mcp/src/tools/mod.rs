@@ -11,8 +11,8 @@ mod walk;
 
 use crate::answer::Answer;
 use crate::desk::{Job, Lane};
+use crate::failure::Failure;
 use crate::name::Names;
-use crate::refused::Failure;
 use crate::tool::Name;
 use portcullis_client::Session;
 use rmcp::model::JsonObject;

@@ -2,8 +2,8 @@
 
 use super::media;
 use crate::answer::Answer;
+use crate::failure::Failure;
 use crate::name::Names;
-use crate::refused::Failure;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use portcullis_client::protocol::session::{

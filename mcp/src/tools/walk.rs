@@ -2,8 +2,8 @@
 
 use crate::answer::Answer;
 use crate::desk::Job;
+use crate::failure::Failure;
 use crate::name::Names;
-use crate::refused::Failure;
 use portcullis_client::protocol::limits::CURSOR_BYTES_MAX;
 use portcullis_client::protocol::session::{Completeness, Cursor, Done};
 use portcullis_client::protocol::view::Binding;

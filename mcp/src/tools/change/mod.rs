@@ -1,19 +1,19 @@
 //! The tools that change files. Each is one change set: all of it is done, or nothing.
 
+mod done;
+
 use crate::answer::Answer;
+use crate::failure::Failure;
 use crate::name::Names;
-use crate::refused::Failure;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use portcullis_client::change::{
     self, Anchor, AnchoredDeed, Changes, Content, Count, Replace, TextEdit, Tiers,
 };
 use portcullis_client::patch::{self, Format};
-use portcullis_client::protocol::session::{Deletion, Expect, Guarantee, Onto, Parents, Touched};
-use portcullis_client::protocol::view::PathState;
-use portcullis_client::{Error, Made, Plan, Session, label, stamp, told};
+use portcullis_client::protocol::session::{Deletion, Expect, Onto, Parents};
+use portcullis_client::{Error, Session, label, stamp};
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -153,7 +153,7 @@ pub(super) fn write(
         mode: None,
     };
     let deed = Deed::of(arguments.dry_run);
-    done(
+    run(
         &Changes::new().with(write),
         deed,
         Telling::Names,
@@ -212,7 +212,7 @@ pub(super) fn edit(
         return Err(wrong("there is no edit"));
     }
     let deed = Deed::of(arguments.dry_run);
-    done(&changes, deed, Telling::Difference, session, names)
+    run(&changes, deed, Telling::Difference, session, names)
 }
 
 impl OneEdit {
@@ -297,7 +297,7 @@ pub(super) fn patch(
     };
     let changes = parsed.map_err(|error| wrong(error.to_string()))?;
     let deed = Deed::of(arguments.dry_run);
-    done(&changes, deed, Telling::Difference, session, names)
+    run(&changes, deed, Telling::Difference, session, names)
 }
 
 pub(super) fn mkdir(
@@ -308,7 +308,7 @@ pub(super) fn mkdir(
     let mut mkdir = change::mkdir(names.selector(&arguments.path)?);
     mkdir.parents = Parents::Make;
     let deed = Deed::of(arguments.dry_run);
-    done(
+    run(
         &Changes::new().with(mkdir),
         deed,
         Telling::Names,
@@ -328,7 +328,7 @@ pub(super) fn rename(
         rename.onto = Onto::Replace(Expect::Any);
     }
     let deed = Deed::of(arguments.dry_run);
-    done(
+    run(
         &Changes::new().with(rename),
         deed,
         Telling::Names,
@@ -351,11 +351,11 @@ pub(super) fn delete(
     }
     let deed = Deed::of(arguments.dry_run);
     let changes = Changes::new().with(delete.clone());
-    match done(&changes, deed, Telling::Names, session, names) {
+    match run(&changes, deed, Telling::Names, session, names) {
         // An empty directory is no tree: nothing is lost with it.
         Err(Failure::Broker(error)) if is_directory(&error) && !arguments.recursive => {
             delete.what = Deletion::Directory;
-            done(
+            run(
                 &Changes::new().with(delete),
                 deed,
                 Telling::Names,
@@ -387,7 +387,7 @@ fn version_of(text: &str) -> Result<Expect, Failure> {
 }
 
 /// Makes the changes, or shows what they would do.
-fn done(
+fn run(
     changes: &Changes,
     deed: Deed,
     telling: Telling,
@@ -395,107 +395,12 @@ fn done(
     names: &Names,
 ) -> Result<Answer, Failure> {
     match deed {
-        Deed::Make => Ok(made(&session.change(changes)?, changes, telling, names)),
-        Deed::Show => Ok(planned(&session.plan(changes)?, changes, names)),
-    }
-}
-
-fn made(made: &Made, changes: &Changes, telling: Telling, names: &Names) -> Answer {
-    let changed = &made.changed;
-    let touched = changed.touched.as_slice();
-    let mut lines = told::done(touched, names.views());
-    let mut answer = Answer::line(lines.join("; "));
-    if telling == Telling::Difference {
-        lines.extend(told::matched(
+        Deed::Make => Ok(done::made(
+            &session.change(changes)?,
             changes,
-            changed.matched.as_slice(),
-            changed.matched_cut,
-        ));
+            telling,
+            names,
+        )),
+        Deed::Show => Ok(done::planned(&session.plan(changes)?, changes, names)),
     }
-    answer.text = lines.join("\n");
-    if telling == Telling::Difference {
-        difference(&mut answer, &made.diff, changed.diff_cut);
-    }
-    answer.fact("changed", true);
-    answer.fact("files", files(touched, names));
-    answer.fact("receipt", changed.receipt.number);
-    match changed.guarantee {
-        Guarantee::Exact => {}
-        Guarantee::Detected | Guarantee::BestEffort => {
-            answer.fact("guarantee", changed.guarantee.name());
-        }
-    }
-    if changed.left > 0 {
-        answer.notes.push(format!(
-            "{} temporary files could not be removed; nobody can name them",
-            changed.left
-        ));
-    }
-    answer
-}
-
-fn planned(plan: &Plan, changes: &Changes, names: &Names) -> Answer {
-    let planned = &plan.planned;
-    let touched = planned.touched.as_slice();
-    let mut lines = vec!["nothing was changed; this would be done:".to_owned()];
-    lines.extend(told::done(touched, names.views()));
-    let mut answer = Answer::line(lines.join(" "));
-    lines.extend(told::matched(
-        changes,
-        planned.matched.as_slice(),
-        planned.matched_cut,
-    ));
-    answer.text = lines.join("\n");
-    difference(&mut answer, &plan.diff, planned.diff_cut);
-    answer.fact("changed", false);
-    answer.fact("files", files(touched, names));
-    answer
-}
-
-/// Adds the difference, as one block however many marks stand in it.
-fn difference(answer: &mut Answer, diff: &[u8], cut: u64) {
-    if !diff.is_empty() {
-        let diff = String::from_utf8_lossy(diff);
-        answer.text.push_str(&format!("\n\n{}", fenced(&diff)));
-    }
-    if cut > 0 {
-        answer.fact("diffCut", cut);
-        answer
-            .notes
-            .push(format!("the diff is cut: {cut} bytes more"));
-    }
-}
-
-/// A block of Markdown that the text cannot end.
-pub(crate) fn fenced(diff: &str) -> String {
-    let longest = diff.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(3.max(longest + 1));
-    format!("{fence}diff\n{}\n{fence}", diff.trim_end_matches('\n'))
-}
-
-/// Each name that was touched, as it is now.
-fn files(touched: &[Touched], names: &Names) -> Value {
-    touched
-        .iter()
-        .map(|one| {
-            let mut file = json!({
-                "path": names.shown(one.root, &one.path),
-                "by": one.verb.name(),
-            });
-            if let Some(fields) = file.as_object_mut() {
-                let now = match &one.after {
-                    PathState::Absent => "absent",
-                    PathState::Unknown => "unknown",
-                    PathState::Present(now) => {
-                        if let Some(version) = &now.stamp {
-                            fields.insert("version".to_owned(), stamp::show(version).into());
-                        }
-                        now.kind.name()
-                    }
-                };
-                fields.insert("now".to_owned(), now.into());
-            }
-            file
-        })
-        .collect()
 }
