@@ -225,6 +225,9 @@ fn inside_one_process_the_client_decides_as_well() {
     let place = place();
     let mut client = Client::start(&place, &[&ASKS[..], &["--embedded"]].concat());
     let (_, question) = asked(&mut client, "new\n");
+    // Nothing is named that does not reach this broker.
+    let text = question["params"]["message"].as_str().unwrap();
+    assert!(!text.contains("portcullis review"), "{text}");
     client.send(&answer(&question, &accepted("approve")));
     let done = client.result("write", &wanted("new\n", "elicitation"));
     assert!(done["isError"].is_null(), "{done}");

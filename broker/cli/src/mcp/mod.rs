@@ -10,11 +10,11 @@ mod relay;
 mod server;
 mod watch;
 
-use crate::args::{Changing, Compat, Decide, McpArguments, Reach};
+use crate::args::{Changing, Compat, Decide, McpArguments, Reach, SeatChoice};
 use crate::reach::require_roots;
 use crate::run::{Job, Patience, RunError, Seated, Summary, told, waited};
 use crate::worker::Streams;
-use relay::Between;
+use relay::{Between, Review};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -80,8 +80,13 @@ fn serve(arguments: &McpArguments, reach: &Reach, server: PathBuf) -> Result<Sum
     let mut ended = match between {
         None => wait()?,
         Some(between) => {
+            let review = match seat {
+                SeatChoice::Shared { .. } => Review::Reaches,
+                SeatChoice::Embedded { .. } => Review::DoesNot,
+            };
             let deciding = launched.seated.ground.deciding();
-            between.carry(&mut launched.seated.broker.control, deciding, wait)?
+            let control = &mut launched.seated.broker.control;
+            between.carry(control, (deciding, review), wait)?
         }
     };
     ended.troubles.extend(client.trouble());

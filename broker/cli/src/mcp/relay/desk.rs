@@ -5,7 +5,7 @@
 //! is and whether this process may decide about it is what the broker says.
 
 use super::chair::{Came, Chair};
-use super::question;
+use super::question::{self, Review};
 use super::seal::{Asked, Seal, call_digest};
 use super::wire::{self, By, Call, Fields, Verdict};
 use crate::time::Time;
@@ -52,6 +52,7 @@ pub(super) enum Inward {
 pub(super) struct Desk<'a> {
     chair: Chair<'a>,
     seal: Seal,
+    review: Review,
     /// Questions that were not answered yet, by their ids.
     questions: BTreeMap<String, Asked>,
     /// Calls by id, the latest last, with what tells them from others.
@@ -63,10 +64,11 @@ pub(super) struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    pub(super) const fn new(chair: Chair<'a>, seal: Seal) -> Self {
+    pub(super) const fn new(chair: Chair<'a>, seal: Seal, review: Review) -> Self {
         Self {
             chair,
             seal,
+            review,
             questions: BTreeMap::new(),
             calls: VecDeque::new(),
             done: BTreeSet::new(),
@@ -115,7 +117,7 @@ impl<'a> Desk<'a> {
         }
         self.leave(id);
         let name = self.seal.question();
-        let line = wire::question(&name, &question::text(&proposal));
+        let line = wire::question(&name, &question::text(&proposal, self.review));
         self.questions.insert(name, asked(&proposal));
         Outward::PassThen(line)
     }
@@ -133,7 +135,11 @@ impl<'a> Desk<'a> {
         let state = self
             .seal
             .state(asked(&proposal), &digest, Time::now(), void);
-        Outward::Instead(wire::asking(call, &question::text(&proposal), &state))
+        Outward::Instead(wire::asking(
+            call,
+            &question::text(&proposal, self.review),
+            &state,
+        ))
     }
 
     /// A proposal that somebody may be asked about here.

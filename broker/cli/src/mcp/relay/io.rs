@@ -3,7 +3,7 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// Bytes written at once: as many as a pipe that can be written to takes without waiting.
 const PIECE: usize = 4096;
@@ -67,6 +67,34 @@ pub(super) fn read(
     }
 }
 
+/// What a wait for room came to.
+enum Room {
+    /// There is some.
+    There,
+    /// The server has ended meanwhile.
+    Stopped,
+    /// Nobody has read for a while.
+    Late,
+}
+
+/// Waits until something can be written: for good beside a stop, else for a while.
+fn room(to: BorrowedFd<'_>, stop: Option<&Stop>) -> Result<Room, Errno> {
+    let to = PollFd::from_borrowed_fd(to, PollFlags::OUT);
+    let Some(stop) = stop else {
+        return Ok(match rustix::event::poll(&mut [to], Some(&LAST_READ))? {
+            0 => Room::Late,
+            _ => Room::There,
+        });
+    };
+    let mut both = [to, PollFd::new(&stop.0, PollFlags::IN)];
+    rustix::event::poll(&mut both, None)?;
+    let [_, stopped] = &both;
+    Ok(match stopped.revents().is_empty() {
+        true => Room::There,
+        false => Room::Stopped,
+    })
+}
+
 /// Writes all of it.
 pub(super) fn write_all(
     to: BorrowedFd<'_>,
@@ -74,36 +102,20 @@ pub(super) fn write_all(
     stop: &Stop,
     then: Then,
 ) -> Result<(), Errno> {
-    let mut patience = None;
+    let mut watched = Some(stop);
     while !bytes.is_empty() {
-        let watched = match patience {
-            None => PollFlags::IN,
-            // It is known, and would end every wait.
-            Some(_) => PollFlags::empty(),
-        };
-        let mut ready = [
-            PollFd::new(&to, PollFlags::OUT),
-            PollFd::from_borrowed_fd(stop.0.as_fd(), watched),
-        ];
-        let ready = match patience {
-            None => rustix::event::poll(&mut ready, None).map(|_| &ready[..]),
-            Some(time) => match rustix::event::poll(&mut ready[..1], Some(&time)) {
-                Ok(0) => return Err(Errno::TIMEDOUT),
-                other => other.map(|_| &ready[..1]),
-            },
-        };
-        let ready = match ready {
+        let room = match room(to, watched) {
             Err(Errno::INTR) => continue,
             other => other?,
         };
-        let stopped = ready.get(1).is_some_and(|stop| !stop.revents().is_empty());
-        match (stopped, then) {
-            (true, Then::Leave) => return Err(Errno::PIPE),
-            (true, Then::Finish) => patience = Some(LAST_READ),
-            (false, Then::Leave | Then::Finish) => {}
-        }
-        if ready.first().is_some_and(|to| to.revents().is_empty()) {
-            continue;
+        match (room, then) {
+            (Room::Stopped, Then::Leave) => return Err(Errno::PIPE),
+            (Room::Stopped, Then::Finish) => {
+                watched = None;
+                continue;
+            }
+            (Room::Late, Then::Leave | Then::Finish) => return Err(Errno::TIMEDOUT),
+            (Room::There, Then::Leave | Then::Finish) => {}
         }
         let piece = bytes.get(..PIECE).unwrap_or(bytes);
         match rustix::io::write(to, piece) {

@@ -22,6 +22,7 @@ use memchr::memmem;
 use output::Output;
 use portcullis_client::Control;
 use portcullis_protocol::control::Deciding;
+pub(super) use question::Review;
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use seal::Seal;
@@ -51,12 +52,12 @@ impl Between {
     pub(super) fn carry(
         self,
         control: &mut Control,
-        deciding: Deciding,
+        (deciding, review): (Deciding, Review),
         wait: impl FnOnce() -> Result<Ended, RunError>,
     ) -> Result<Ended, RunError> {
         let chair = Chair::new(control, deciding);
         let chair = chair.map_err(|error| RunError::Client(error.to_string()))?;
-        let desk = Mutex::new(Desk::new(chair, Seal::new()?));
+        let desk = Mutex::new(Desk::new(chair, Seal::new()?, review));
         let (stopped, stop) = Stop::pair()?;
         let output = Mutex::new(Output::new(rustix::stdio::stdout(), &stopped));
         let Self {
@@ -69,7 +70,11 @@ impl Between {
                 let to_server = to_server;
                 inward(to_server.as_fd(), &stopped, &desk, &output)
             });
-            let out = threads.spawn(|| outward(from_server.as_fd(), &stopped, &desk, &output));
+            let out = threads.spawn(|| {
+                // The same: a server that nobody reads is told so by its pipe.
+                let from_server = from_server;
+                outward(from_server.as_fd(), &stopped, &desk, &output)
+            });
             let ended = wait();
             drop(stop);
             let carried = out.join().unwrap_or(Err(Errno::IO));

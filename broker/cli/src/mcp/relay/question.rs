@@ -14,8 +14,16 @@ const LINES_MAX: usize = 40;
 /// Characters of a line that are shown.
 const CHARACTERS_MAX: usize = 160;
 
+/// Whether `portcullis review` reaches the broker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mcp) enum Review {
+    Reaches,
+    /// The broker is inside this process.
+    DoesNot,
+}
+
 /// The question about a proposal.
-pub(super) fn text(proposal: &Proposal) -> String {
+pub(super) fn text(proposal: &Proposal, review: Review) -> String {
     let ProposalId(id) = proposal.record.summary.id;
     let shown = show::parts(proposal);
     let mut text = Text {
@@ -32,12 +40,19 @@ pub(super) fn text(proposal: &Proposal) -> String {
         text.whole = Whole::No;
         text.lines.push(cut);
     }
-    text.lines.push(match text.whole {
-        Whole::Yes => format!("(proposal {id}; `portcullis review show {id}` shows the same)"),
-        Whole::No => format!(
+    text.lines.push(match (text.whole, review) {
+        (Whole::Yes, Review::Reaches) => {
+            format!("(proposal {id}; `portcullis review show {id}` shows the same)")
+        }
+        (Whole::Yes, Review::DoesNot) => format!("(proposal {id})"),
+        (Whole::No, Review::Reaches) => format!(
             "THIS IS NOT ALL OF IT. `portcullis review show {id}` shows the rest; look before you \
              decide."
         ),
+        (Whole::No, Review::DoesNot) => {
+            "THIS IS NOT ALL OF IT, and nothing shows the rest: the broker is inside this process."
+                .to_owned()
+        }
     });
     text.lines.join("\n")
 }
