@@ -7,9 +7,9 @@
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolResult, ClientCapabilities, ContentBlock, CreateMessageRequestParams,
-    ElicitRequestParams, JsonObject, LoggingLevel, LoggingMessageNotificationParam,
-    ProgressNotificationParam, SamplingMessage,
+    CallToolResult, ClientCapabilities, ClientResult, ContentBlock, CreateMessageRequestParams,
+    ElicitRequest, ElicitRequestParams, JsonObject, LoggingLevel, LoggingMessageNotificationParam,
+    ProgressNotificationParam, SamplingMessage, ServerRequest,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -151,12 +151,16 @@ impl Call<'_> {
             message: message.to_owned(),
             requested_schema: serde_json::from_value(schema).map_err(broken)?,
         };
-        let answer = self
+        let asked = ServerRequest::ElicitRequest(ElicitRequest::new(asked));
+        let ClientResult::ElicitResult(answer) = self
             .context
             .peer
-            .create_elicitation(asked)
+            .send_request(asked)
             .await
-            .map_err(broken)?;
+            .map_err(broken)?
+        else {
+            return Err(broken("an answer to something else"));
+        };
         let action = serde_json::to_value(&answer.action).map_err(broken)?;
         let action = action.as_str().unwrap_or_default();
         let content = answer.content.unwrap_or(Value::Null);

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
+use portcullis_mcp::Server;
+use portcullis_tests::World;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::io::AsyncReadExt;
@@ -20,25 +22,18 @@ mod subscribers;
 
 use composed::Composed;
 
-struct Alone;
-
-impl rmcp::ServerHandler for Alone {
-    fn get_info(&self) -> rmcp::model::ServerConfig {
-        rmcp::model::ServerConfig::new(
-            rmcp::model::ServerCapabilities::builder()
-                .enable_tools()
-                .build(),
-        )
-        .with_server_info(rmcp::model::Implementation::new("alone", "0"))
-    }
-}
-
 #[tokio::main]
-async fn main() -> std::io::Result<()> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let Some(gate) = std::env::args_os().nth(1) else {
+        return Err("usage: portcullis-mcp-tests GATE".into());
+    };
+    let mut world = World::new(gate.into());
+    world.write("README.md", "what the real tools find\n");
+    let server = Server::of(world.session().session)?;
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
     let address = listener.local_addr()?;
     println!("http://{address}/mcp");
-    let composed = Composed::beside(Arc::new(Alone));
+    let composed = Composed::beside(Arc::new(server));
     // A page of the web that has its name resolved to loopback is told apart by Host and Origin.
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(["127.0.0.1", "localhost"])
@@ -52,14 +47,15 @@ async fn main() -> std::io::Result<()> {
     let mut rest = Vec::new();
     let mut input = tokio::io::stdin();
     tokio::select! {
-        ended = input.read_to_end(&mut rest) => ended.map(|_| ()),
-        failed = accept(listener, service) => failed,
+        ended = input.read_to_end(&mut rest) => ended.map(|_| ())?,
+        failed = accept(listener, service) => failed?,
     }
+    Ok(())
 }
 
 async fn accept(
     listener: TcpListener,
-    service: StreamableHttpService<Composed<Alone>, LocalSessionManager>,
+    service: StreamableHttpService<Composed<Server>, LocalSessionManager>,
 ) -> std::io::Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;
