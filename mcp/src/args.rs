@@ -12,9 +12,19 @@ pub(crate) struct Arguments {
     /// How answers are written
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) answers: Answers,
+    /// Be like another server
+    #[arg(long, value_enum, value_name = "SERVER")]
+    pub(crate) compat: Option<Compat>,
     /// Show paths in a directory as they are on the host
     #[arg(long, value_name = "LABEL=DIR", value_parser = location)]
     pub(crate) root: Vec<(String, String)>,
+}
+
+/// Which server to be like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Compat {
+    /// The filesystem server of the MCP project
+    Reference,
 }
 
 fn location(text: &str) -> Result<(String, String), String> {

@@ -9,6 +9,7 @@
 
 mod answer;
 mod args;
+mod compat;
 mod desk;
 mod failure;
 mod name;
@@ -25,10 +26,10 @@ mod transport;
 
 pub use server::Server;
 
-use args::Arguments;
+use args::{Arguments, Compat};
 use clap::Parser;
 use portcullis_client::Session;
-use rmcp::ServiceExt;
+use rmcp::{ServerHandler, ServiceExt};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -42,7 +43,15 @@ pub fn main() -> ExitCode {
         Ok(session) => session,
         Err(error) => return failed(&error, NO_SESSION),
     };
-    let server = match Server::new(session, arguments.answers, &arguments.root) {
+    match arguments.compat {
+        None => served(Server::new(session, arguments.answers, &arguments.root)),
+        Some(Compat::Reference) => served(compat::Reference::new(session, &arguments.root)),
+    }
+}
+
+/// Serves until the input ends.
+fn served<S: ServerHandler>(made: Result<S, portcullis_client::Error>) -> ExitCode {
+    let server = match made {
         Ok(server) => server,
         Err(error) => return failed(&error, NO_SESSION),
     };

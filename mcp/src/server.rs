@@ -115,23 +115,26 @@ impl Server {
             })
             .await;
         match brought {
-            Some(answer) => waited(answer, progress, context).await,
+            Some(answer) => waited(answer, progress, context)
+                .await
+                .unwrap_or_else(|| Err(gone())),
             None => Err(gone()),
         }
     }
 }
 
-/// Waits for an answer and tells the client how far it is, where the client wants to know.
-async fn waited(
-    mut answer: oneshot::Receiver<Result<Answer, Failure>>,
+/// Waits for an answer and tells the client how far it is, where the client wants to know. There is
+/// none when the desk is gone.
+pub(crate) async fn waited<T>(
+    mut answer: oneshot::Receiver<T>,
     mut progress: mpsc::Receiver<Progress>,
     context: &RequestContext<RoleServer>,
-) -> Result<Answer, Failure> {
+) -> Option<T> {
     let token = context.meta.get_progress_token();
     loop {
         tokio::select! {
             biased;
-            ended = &mut answer => return ended.unwrap_or_else(|_| Err(gone())),
+            ended = &mut answer => return ended.ok(),
             Some(so_far) = progress.recv() => {
                 if let Some(token) = &token {
                     tell(token.clone(), &so_far, context).await;
@@ -161,15 +164,18 @@ fn cancelled() -> Failure {
     }
 }
 
+/// The session is over.
+pub(crate) const GONE: &str = "this server has no session any more: start it again";
+
 fn gone() -> Failure {
     Failure::Unshown {
         code: "connection_closed",
-        what: "this server has no session any more: start it again".to_owned(),
+        what: GONE.to_owned(),
     }
 }
 
 /// How a person could be asked through this client.
-fn ask_by(context: &RequestContext<RoleServer>) -> AskBy {
+pub(crate) fn ask_by(context: &RequestContext<RoleServer>) -> AskBy {
     let can = context
         .client_capabilities()
         .is_some_and(|can| can.elicitation.is_some());

@@ -82,20 +82,21 @@ pub(super) fn read(path: &str, session: &mut Session, names: &Names) -> Result<A
     answer.fact("complete", true);
     answer
         .media
-        .push(media.block(STANDARD.encode(&content.bytes), uri(&shown)));
+        .push(media.block(STANDARD.encode(&content.bytes), address(&shown)));
     Ok(answer)
 }
 
 /// An address of a name, every byte that is not plain as its percent code.
-pub(crate) fn uri(path: &str) -> String {
+pub(crate) fn address(path: impl AsRef<[u8]>) -> String {
+    let path = path.as_ref();
     let mut uri = String::from("file://");
-    if !path.starts_with('/') {
+    if !path.starts_with(b"/") {
         uri.push('/');
     }
-    for byte in path.bytes() {
-        match byte {
+    for byte in path {
+        match *byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
-                uri.push(char::from(byte));
+                uri.push(char::from(*byte));
             }
             other => uri.push_str(&format!("%{other:02X}")),
         }
@@ -113,7 +114,7 @@ mod tests {
         assert_eq!(Media::of(b"x.flac"), Media::Audio("audio/flac"));
         assert_eq!(Media::of(b"png"), Media::Image("image/png"));
         assert_eq!(Media::of(b"a.rs"), Media::Other);
-        assert_eq!(uri("a b#c/\u{e4}"), "file:///a%20b%23c/%C3%A4");
-        assert_eq!(uri("/docs/x"), "file:///docs/x");
+        assert_eq!(address("a b#c/\u{e4}"), "file:///a%20b%23c/%C3%A4");
+        assert_eq!(address("/docs/x"), "file:///docs/x");
     }
 }

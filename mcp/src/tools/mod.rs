@@ -9,6 +9,8 @@ mod media;
 mod read;
 mod walk;
 
+pub(crate) use media::{Media, address};
+
 use crate::answer::Answer;
 use crate::desk::{Job, Lane};
 use crate::failure::Failure;
