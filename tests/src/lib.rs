@@ -10,6 +10,7 @@ pub mod deeds;
 pub mod faults;
 pub mod naive;
 pub mod patient;
+pub mod rpc;
 pub mod sys;
 pub mod tree;
 
