@@ -189,7 +189,7 @@ fn is_test(path: &Path) -> bool {
 }
 
 /// The modules of the MCP server, innermost first.
-const MCP_ORDER: [&str; 13] = [
+const MCP_ORDER: [&str; 14] = [
     "strict",
     "schema",
     "style",
@@ -201,6 +201,7 @@ const MCP_ORDER: [&str; 13] = [
     "tool",
     "tools",
     "server",
+    "compat",
     "transport",
     "args",
 ];

@@ -78,7 +78,7 @@ fn the_server_is_beside_the_command_or_named() {
     ] {
         std::fs::copy(built, bin.join(name)).unwrap();
     }
-    let mut command = place.command("portcullis");
+    let command = place.command("portcullis");
     let mut beside = std::process::Command::new(bin.join("portcullis"));
     for (name, value) in command.get_envs() {
         beside.env(name, value.unwrap());
