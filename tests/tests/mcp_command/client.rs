@@ -25,7 +25,7 @@ pub(crate) struct Client {
 
 /// The stand-in for the server, as an option.
 pub(crate) fn server() -> String {
-    let path = own!("own-mcp").canonicalize().unwrap();
+    let path = own!("own-stand-in").canonicalize().unwrap();
     format!("--server={}", path.to_str().unwrap())
 }
 
