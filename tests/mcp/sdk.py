@@ -257,44 +257,61 @@ async def progress(generation):
     workspace.gone()
 
 
+ANSWERS = [
+    ("no elicitation", None, b"old\n"),
+    ("declined", types.ElicitResult(action="decline"), b"old\n"),
+    ("cancelled", types.ElicitResult(action="cancel"), b"old\n"),
+    ("refused", types.ElicitResult(action="accept", content={"decision": "refuse"}), b"old\n"),
+    ("approved", types.ElicitResult(action="accept", content={"decision": "approve"}), b"new\n"),
+]
+
+
 async def elicitation(generation):
-    """What needs an approval is asked of the client, where it can ask; else the answer says how."""
-    write = ("write_file", {"path": "deploy/site.txt", "content": "new\n", "overwrite": True})
-
-    async def once(answer):
-        workspace = Workspace()
-        asked = []
-
-        async def on_elicitation(context, params):
-            asked.append(params)
-            return answer
-
-        more = {} if answer is None else {"elicitation_callback": on_elicitation}
-        server = workspace.server("--ask", "deploy/**")
-        async with client(server, generation, **more) as connected:
-            result = wire(await connected.call_tool(*write))
-            other = await connected.call_tool("read_text_file", {"path": "README.md"})
-            check(not other.is_error, other)
-        content = workspace.read("deploy/site.txt")
-        workspace.gone()
-        return asked, result, content
-
-    transcript = Transcript("elicitation.txt")
-    accept = types.ElicitResult(action="accept", content={})
-    for word, answer, expected in [
-        ("no elicitation", None, b"old\n"),
-        ("declined", types.ElicitResult(action="decline"), b"old\n"),
-        ("cancelled", types.ElicitResult(action="cancel"), b"old\n"),
-        ("accepted", accept, b"new\n"),
-    ]:
-        asked, result, content = await once(answer)
+    """What needs an approval is asked of the client, where it can ask; else the answer says how. No
+    call waits for a person, and nothing but an approval lets it happen."""
+    transcript = Transcript(f"elicitation-{generation}.txt")
+    for word, answer, expected in ANSWERS:
         transcript.put(f"# {word}")
-        for params in asked:
-            transcript.put("? " + json.dumps(wire(params), sort_keys=True))
-        transcript.call(*write, result)
-        check(content == expected, f"{word}: {content!r}, {result}")
-        check(bool(asked) == (answer is not None), f"{word}: asked {asked}")
+        await asked(generation, transcript, answer, expected)
     transcript.held()
+
+
+async def asked(generation, transcript, answer, expected):
+    """One call that needs an approval, and the same again."""
+    workspace = Workspace()
+    call = ("write_file", {"path": "deploy/site.txt", "content": "new\n", "overwrite": True})
+    questions, answered = [], anyio.Event()
+
+    async def on_elicitation(context, params):
+        questions.append(params)
+        answered.set()
+        return answer
+
+    more = {} if answer is None else {"elicitation_callback": on_elicitation}
+    server = workspace.server("--ask", "deploy/**")
+    async with client(server, generation, **more) as connected:
+        first = wire(await connected.call_tool(*call))
+        if answer is not None:
+            with anyio.fail_after(PATIENCE):
+                await answered.wait()
+        transcript.call(*call, first)
+        for params in questions:
+            question = json.dumps(wire(params), sort_keys=True)
+            transcript.put("? " + question.replace(str(workspace.place), "<place>"))
+        decides = answer is not None and answer.action != "cancel"
+        if decides and "needs_approval" in first["content"][0]["text"]:
+            # The question came beside the result. Its answer is on its way when it is known here.
+            again = first
+            with anyio.fail_after(PATIENCE):
+                while again == first:
+                    again = wire(await connected.call_tool(*call))
+            transcript.call(*call, again)
+        check(len(questions) == (answer is not None), questions)
+        other = await connected.call_tool("read_text_file", {"path": "README.md"})
+        check(not other.is_error, other)
+    content = workspace.read("deploy/site.txt")
+    check(content == expected, f"{content!r}")
+    workspace.gone()
 
 
 async def roots(generation):
