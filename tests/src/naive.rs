@@ -6,6 +6,7 @@
 
 mod change;
 mod look;
+mod whoami;
 
 use look::{binding, code, each, errno, kind_of};
 use portcullis_protocol::VERSION;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use whoami::identity;
 
 /// How long an open may take before it is counted as hanging.
 const HANGS: Duration = Duration::from_millis(100);
@@ -203,8 +205,11 @@ impl Server {
                     self.reply(id, &Reply::Pong(Ping {}), &[]);
                     Ok(())
                 }
-                Request::Whoami(_)
-                | Request::Why(_)
+                Request::Whoami(_) => {
+                    self.reply(id, &Reply::Whoami(identity()), &[]);
+                    Ok(())
+                }
+                Request::Why(_)
                 | Request::Upload(_)
                 | Request::DropUpload(_)
                 | Request::Compose(_)
