@@ -1,6 +1,6 @@
 //! FIFOs, whose reading waits for a writer that never comes.
 
-use crate::served::{MODES, Mode, guarded, naive, world};
+use crate::served::{MODES, Mode, guarded, world};
 use portcullis_tests::World;
 use rustix::fs::{CWD, FileType, Mode as Bits};
 use serde_json::json;
@@ -40,9 +40,28 @@ fn a_fifo_is_refused_and_nothing_waits() {
 }
 
 #[test]
-fn the_same_reads_hang_on_a_session_that_opens_what_it_is_told() {
-    let (world, paths) = tree();
-    let (mut server, serving) = naive(world.inside(), paths, Mode::Compat);
-    server.tool("read_text_file", &json!({"path": "p0"}));
-    assert!(serving.hangs() > 0);
+fn a_reader_that_opens_what_it_is_told_waits_while_all_others_are_answered() {
+    let (mut world, paths) = tree();
+    let (sender, read) = std::sync::mpsc::channel();
+    let path = paths[0].clone();
+    let reader = std::thread::spawn(move || sender.send(std::fs::read(path)).unwrap());
+    let mut server = guarded(&mut world, Mode::Default);
+    for number in 0..FIFOS {
+        let name = format!("p{number}");
+        assert!(
+            server
+                .tool("read_text_file", &json!({"path": name}))
+                .failed()
+        );
+    }
+    assert!(read.try_recv().is_err(), "the control did not wait");
+    // A writer comes and goes.
+    drop(
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open(&paths[0])
+            .unwrap(),
+    );
+    assert_eq!(read.recv().unwrap().unwrap(), b"");
+    reader.join().unwrap();
 }

@@ -1,3 +1,5 @@
+//! What the reference server matches, and what not.
+
 use super::*;
 
 fn matches(pattern: &str, path: &str) -> bool {
