@@ -1,4 +1,5 @@
-//! Links the tests' own gate as `broker/gate/build.rs` links the real one.
+//! Links the tests' own gate and tool as the build scripts of the gate and the client link the real
+//! ones.
 
 #[path = "../broker/gate/link.rs"]
 mod link;
@@ -7,4 +8,5 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=../broker/gate/link.rs");
     link::link("-bin=own-gate");
+    link::link("-bin=own-tool");
 }

@@ -1,13 +1,17 @@
-//! How an executable that is a gate is linked; shared by the build scripts of the gate and of the
-//! tests' own gate. See `docs/decisions/0010`.
+//! How the executables are linked that are started for every session or question; shared by the
+//! build scripts of the gate, of the client and of the tests' own copies. See `docs/decisions/0010`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Writes the linker's arguments for cargo. `instruction` is everything before the argument.
 pub(crate) fn link(instruction: &str) {
-    println!("cargo:rustc-link-arg{instruction}=-no-pie");
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    if variable("CARGO_CFG_TARGET_ENV") == "musl" {
+        // Static already, with start files that go with `relocation-model` and not with an argument.
+        return;
+    }
+    println!("cargo:rustc-link-arg{instruction}=-no-pie");
     let own_gnu =
         variable("CARGO_CFG_TARGET_ENV") == "gnu" && variable("HOST") == variable("TARGET");
     if !own_gnu {

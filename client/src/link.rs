@@ -95,10 +95,16 @@ impl<S: Side> Link<S> {
     }
 
     /// Sends many frames at once.
-    pub(crate) fn send_many(&mut self, messages: &[(RequestId, S::Sends)]) -> Result<(), Error> {
+    pub(crate) fn send_many<'m>(
+        &mut self,
+        messages: impl IntoIterator<Item = (RequestId, &'m S::Sends)>,
+    ) -> Result<(), Error>
+    where
+        S::Sends: 'm,
+    {
         self.check()?;
         self.endpoint
-            .send_many(messages.iter().map(|(id, message)| (*id, message)))
+            .send_many(messages)
             .map_err(|error| self.failed(error))
     }
 

@@ -45,7 +45,7 @@ impl Session {
                 batch.push((one.id, Request::Read(read.clone())));
                 waiting.push(one);
             }
-            self.send_many(&batch)?;
+            self.send_many(batch.iter().map(|(id, request)| (*id, request)))?;
             if waiting.is_empty() {
                 break;
             }

@@ -178,8 +178,36 @@ impl Session {
         Ok(id)
     }
 
+    /// Sends one request that changes nothing. The first one goes together with the hello, so that
+    /// the gate is woken once for both: what the hello is answered is looked at before any answer is.
+    pub(crate) fn ask_to_look(&mut self, request: &Request) -> Result<RequestId, Error> {
+        if self.wire.greeting.is_some() {
+            return self.ask(request, &[]);
+        }
+        let (hello, id) = (self.wire.link.fresh_id(), self.wire.link.fresh_id());
+        self.send_many([(hello, &self.hello()), (id, request)])?;
+        match self.wire.answer(&mut self.buffer, hello) {
+            Ok((reply, _)) => {
+                let welcome = match_reply!(self.wire, reply, Welcome)?;
+                self.wire.greeting = Some(self.wire.welcomed(&welcome)?);
+                Ok(id)
+            }
+            Err(error) => {
+                self.check_greeted_before(&error)?;
+                // It was asked all the same; asked again once the limits are known.
+                self.wire.cancel(id)?;
+                self.wire.drop_answer(&mut self.buffer, id)?;
+                self.wire.greeting = Some(self.ask_limits()?);
+                self.ask(request, &[])
+            }
+        }
+    }
+
     /// Sends many requests at once, each under its id.
-    pub(crate) fn send_many(&mut self, requests: &[(RequestId, Request)]) -> Result<(), Error> {
+    pub(crate) fn send_many<'m>(
+        &mut self,
+        requests: impl IntoIterator<Item = (RequestId, &'m Request)>,
+    ) -> Result<(), Error> {
         let sent = self.wire.link.send_many(requests);
         match sent {
             Err(error) if *error.code() == ErrorCode::Closed(None) => {
@@ -211,35 +239,44 @@ impl Session {
             self.wire.link.check()?;
             return Ok(greeting);
         }
-        let id = self.wire.link.fresh_id();
-        let hello = Request::Hello(Hello {
-            version: VERSION,
-            limits: OFFERED,
-            incarnation: self.wire.expected,
-            client: client_name(),
-        });
+        let (id, hello) = (self.wire.link.fresh_id(), self.hello());
         self.send(id, &hello, &[])?;
         let greeting = match self.wire.answer(&mut self.buffer, id) {
             Ok((reply, _)) => {
                 let welcome = match_reply!(self.wire, reply, Welcome)?;
                 self.wire.welcomed(&welcome)?
             }
-            Err(error) => self.greeted_before(error)?,
+            Err(error) => {
+                self.check_greeted_before(&error)?;
+                self.ask_limits()?
+            }
         };
         self.wire.greeting = Some(greeting);
         Ok(greeting)
     }
 
-    /// A process that had this socket before may have said hello. What it was told holds for the
-    /// session, and `whoami` says it again.
-    fn greeted_before(&mut self, error: Error) -> Result<Greeting, Error> {
+    fn hello(&self) -> Request {
+        Request::Hello(Hello {
+            version: VERSION,
+            limits: OFFERED,
+            incarnation: self.wire.expected,
+            client: client_name(),
+        })
+    }
+
+    /// Whether a hello failed because a process that had this socket before has said one.
+    fn check_greeted_before(&self, error: &Error) -> Result<(), Error> {
         let second = error
             .refusal()
             .is_some_and(|refusal| refusal.code == Code::OutOfTurn);
         match self.wire.holding {
-            Holding::Shared { .. } if second => {}
-            Holding::Sole | Holding::Shared { .. } => return Err(error),
+            Holding::Shared { .. } if second => Ok(()),
+            Holding::Sole | Holding::Shared { .. } => Err(error.clone()),
         }
+    }
+
+    /// What another process was told at its hello holds for the session, and `whoami` says it again.
+    fn ask_limits(&mut self) -> Result<Greeting, Error> {
         let id = self.wire.link.fresh_id();
         self.send(id, &Request::Whoami(Whoami {}), &[])?;
         let (reply, _) = self.wire.answer(&mut self.buffer, id)?;

@@ -150,7 +150,7 @@ impl<T: StreamItem> Course<T> {
     /// Asks, and waits for the first frame.
     pub(crate) fn open(session: &mut Session, request: &Request) -> Result<Self, Error> {
         let mut course = Self {
-            id: session.ask(request, &[])?,
+            id: session.ask_to_look(request)?,
             start: None,
             place: Place::First,
             items: Vec::new().into_iter(),

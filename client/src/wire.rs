@@ -112,6 +112,18 @@ impl Wire {
         }
     }
 
+    /// Takes what comes of a request of which nothing is wanted any more, up to its end.
+    pub(crate) fn drop_answer(&mut self, buffer: &mut Buffer, id: RequestId) -> Result<(), Error> {
+        loop {
+            match self.answer(buffer, id) {
+                Ok((Reply::Entries(_) | Reply::Matches(_) | Reply::Progress(_), _)) => {}
+                Ok(_) => return Ok(()),
+                Err(error) if error.refusal().is_some() => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Waits for the next frame of any request of this session.
     pub(crate) fn next<'b>(
         &mut self,

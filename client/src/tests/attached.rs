@@ -4,7 +4,9 @@ use super::*;
 use crate::{AttachError, SOCKET_VARIABLE};
 use portcullis_protocol::authority::AuthorityId;
 use portcullis_protocol::bounded::{Few, Text};
-use portcullis_protocol::session::{Delegated, Identity, Noted};
+use portcullis_protocol::session::{
+    Completeness, Delegated, Done, Entries, Identity, Noted, Statistics,
+};
 use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -138,6 +140,12 @@ fn worker_task() {
             println!("result: {}", session.id().unwrap().0);
             println!("again: {}", Session::from_env().unwrap_err());
         }
+        "list" => {
+            let mut session = Session::from_env().unwrap();
+            let list = ask::list(ask::selector("d").unwrap());
+            let entries = session.list(&list).unwrap().map(Result::unwrap).count();
+            println!("result: {entries} of {}", session.id().unwrap().0);
+        }
         other => panic!("{other}"),
     }
 }
@@ -247,4 +255,46 @@ pub(crate) fn identity() -> Identity {
         denials: Few::default(),
         limits: LIMITS,
     }
+}
+
+/// A gate that takes one hello and no second, which was said before with what comes now.
+fn refuses_a_second_hello(gate: &mut Gate) {
+    let (hello, ..) = gate.next();
+    let (asked, request, _) = gate.next();
+    assert!(matches!(request, Request::List(_)), "{request:?}");
+    let refusal = Refusal::new(Code::OutOfTurn);
+    gate.send(hello, &Reply::Refused(refusal), &[]);
+    // The session was greeted before, so that this is answered.
+    let entries = || Entries {
+        start: Some(bound("d")),
+        entries: Vec::new(),
+    };
+    let done = || {
+        Reply::Done(Done {
+            completeness: Completeness::Complete,
+            statistics: Statistics::default(),
+        })
+    };
+    gate.send(asked, &Reply::Entries(entries()), &[]);
+    gate.send(asked, &done(), &[]);
+    let (_, request, _) = gate.next();
+    assert!(matches!(request, Request::Cancel(cancel) if cancel.request == asked.0));
+    let (id, request, _) = gate.next();
+    assert!(matches!(request, Request::Whoami(_)), "{request:?}");
+    gate.send(id, &Reply::Whoami(identity()), &[]);
+    let (id, request, _) = gate.next();
+    assert!(matches!(request, Request::List(_)), "{request:?}");
+    assert_ne!(id, asked);
+    gate.send(id, &Reply::Entries(entries()), &[]);
+    gate.send(id, &done(), &[]);
+}
+
+#[test]
+fn a_stream_asked_for_with_a_hello_that_is_refused_is_asked_for_again() {
+    let (ours, theirs) = pair().unwrap();
+    let gate = std::thread::spawn(move || refuses_a_second_hello(&mut Gate::new(theirs)));
+    let mut worker = worker("list", ours);
+    assert_eq!(result(&mut worker), "0 of 9");
+    drop(worker);
+    gate.join().unwrap();
 }

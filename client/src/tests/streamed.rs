@@ -45,6 +45,41 @@ const CANCELLED: Completeness = Completeness::Cut {
     cursor: None,
 };
 
+#[test]
+fn the_first_stream_is_asked_for_together_with_the_hello() {
+    let (mut session, gate) = ungreeted(|gate| {
+        let (hello, request, _) = gate.next();
+        assert!(matches!(request, Request::Hello(_)), "{request:?}");
+        // It is there before the hello is answered.
+        let (id, request, _) = gate.next();
+        assert!(matches!(request, Request::List(_)), "{request:?}");
+        gate.send(hello, &Reply::Welcome(welcome(VERSION)), &[]);
+        gate.send(id, &Reply::Entries(first(&["a"])), &[]);
+        gate.send(id, &Reply::Done(done(Completeness::Complete)), &[]);
+        answer_ping(gate);
+    });
+    let list = ask::list(ask::selector("d").unwrap());
+    let names: Vec<_> = session.list(&list).unwrap().map(Result::unwrap).collect();
+    assert_eq!(names, entries(&["a"]).entries);
+    session.ping(b"").unwrap();
+    gate.join().unwrap();
+}
+
+#[test]
+fn what_was_sent_with_a_hello_that_does_not_hold_is_not_believed() {
+    let (mut session, gate) = ungreeted(|gate| {
+        let (hello, ..) = gate.next();
+        let (id, ..) = gate.next();
+        gate.send(hello, &Reply::Welcome(welcome(2)), &[]);
+        gate.send(id, &Reply::Entries(first(&["a"])), &[]);
+    });
+    let list = ask::list(ask::selector("d").unwrap());
+    let error = session.list(&list).unwrap_err();
+    assert_eq!(violation(&error), Violation::Version(2));
+    assert_eq!(session.whoami().unwrap_err(), error);
+    gate.join().unwrap();
+}
+
 /// Takes requests until one is a cancel of `id`.
 fn await_cancel(gate: &mut Gate, id: RequestId) {
     let (own, request, _) = gate.next();

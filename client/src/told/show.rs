@@ -67,10 +67,9 @@ pub fn put_name(path: &[u8], kind: Kind, out: &mut Vec<u8>) {
 
 /// Writes a name, escaped. Most need no escapes, and are copied.
 pub fn put_escaped(path: &[u8], out: &mut Vec<u8>) {
-    if path
-        .iter()
-        .all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\')
-    {
+    // Without an end in between, so that many bytes are looked at at once.
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') & (*byte != b'\\');
+    if path.iter().fold(true, |all, byte| all & is_plain(byte)) {
         out.extend_from_slice(path);
     } else {
         out.extend_from_slice(escape(path).as_bytes());

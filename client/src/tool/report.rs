@@ -10,7 +10,7 @@ use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Done, Progress};
 use portcullis_protocol::view::Binding;
 use serde_json::Value;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
 
@@ -114,6 +114,8 @@ pub(super) struct Report {
     telling: Telling,
     /// Whether a line of progress is on the terminal.
     ticking: Cell<Ticking>,
+    /// What is said once the part of the answer is written that came before it.
+    later: RefCell<Vec<u8>>,
 }
 
 /// Where it is said how far a walk is.
@@ -169,6 +171,7 @@ impl Report {
             deed: Cell::new(Deed::None),
             telling: Telling::usual(form),
             ticking: Cell::new(Ticking::No),
+            later: RefCell::default(),
         }
     }
 
@@ -190,6 +193,7 @@ impl Report {
 
     /// Says how far a walk is.
     pub(super) fn progress(&self, progress: &Progress) -> Result<(), Gone> {
+        self.out.show()?;
         match self.telling {
             Telling::Not => Ok(()),
             Telling::Documents => self.document("progress", json::progress(progress)),
@@ -223,27 +227,59 @@ impl Report {
         self.clear();
         match self.form {
             Form::Text => {
-                say(&error.to_string());
+                self.say(&error.to_string());
                 if let Some(now) = error.refusal().and_then(|it| it.current.as_deref()) {
-                    say(&format!("its stamp now: {}", stamp::show(now)));
+                    self.say(&format!("its stamp now: {}", stamp::show(now)));
                 }
                 if error.refusal().is_some_and(|it| it.code == Code::NotSeen) {
-                    say("`read` shows all of it; `write --force` overwrites it unseen");
+                    self.say("`read` shows all of it; `write --force` overwrites it unseen");
                 }
                 if let Some(proposal) = error.proposal() {
-                    say(&format!(
+                    self.say(&format!(
                         "{}; once it is approved, this very command does it, once",
                         told::to_decide(proposal)
                     ));
                 }
                 if let Some(region) = error.region() {
-                    show_region(region);
+                    self.say_region(region);
                 }
             }
             // Whoever does not read the output does not miss this either.
             Form::Json => drop(self.document("error", json::error(error))),
         }
         Outcome::of(error)
+    }
+
+    /// One line on standard error, behind the answer as far as there is one.
+    fn say(&self, text: &str) {
+        self.say_bytes(line(text).as_bytes());
+    }
+
+    fn say_bytes(&self, bytes: &[u8]) {
+        if self.out.keeps() {
+            self.later.borrow_mut().extend_from_slice(bytes);
+        } else {
+            io::stderr().lock().write_all(bytes).ok();
+        }
+    }
+
+    /// What an object has become, with labels that the next edit can name.
+    fn say_region(&self, region: &Excerpt) {
+        let lines = region.lines();
+        let total = region.region.total_lines;
+        let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
+            self.say("it has no lines now");
+            return;
+        };
+        self.say(&format!(
+            "lines {} to {} of {total} as they are now, each behind its label:",
+            first.label.line, last.label.line
+        ));
+        let mut text = label::shown(lines);
+        if !text.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+        self.say_bytes(&text);
     }
 
     /// Remembers that files were changed: what follows cannot say otherwise.
@@ -255,7 +291,7 @@ impl Report {
     pub(super) fn note(&self, text: &str) {
         self.clear();
         match self.form {
-            Form::Text => say(text),
+            Form::Text => self.say(text),
             Form::Json => {}
         }
     }
@@ -265,7 +301,7 @@ impl Report {
         self.clear();
         match self.form {
             Form::Json => drop(self.document("summary", json::done(done, start))),
-            Form::Text => notes(done, "--cursor").iter().for_each(|note| say(note)),
+            Form::Text => notes(done, "--cursor").iter().for_each(|note| self.say(note)),
         }
     }
 
@@ -273,7 +309,9 @@ impl Report {
     /// a change that is done.
     pub(super) fn finish(self, outcome: Outcome) -> Outcome {
         self.clear();
-        match (self.out.finish(), self.deed.get()) {
+        let written = self.out.finish();
+        io::stderr().lock().write_all(&self.later.take()).ok();
+        match (written, self.deed.get()) {
             (Ok(()), _) => outcome,
             (Err(error), Deed::None) => {
                 say(&format!(
@@ -291,28 +329,15 @@ impl Report {
     }
 }
 
-/// What an object has become, with labels that the next edit can name.
-fn show_region(region: &Excerpt) {
-    let lines = region.lines();
-    let total = region.region.total_lines;
-    let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
-        say("it has no lines now");
-        return;
-    };
-    say(&format!(
-        "lines {} to {} of {total} as they are now, each behind its label:",
-        first.label.line, last.label.line
-    ));
-    let mut text = label::shown(lines);
-    if !text.ends_with(b"\n") {
-        text.push(b'\n');
-    }
-    io::stderr().lock().write_all(&text).ok();
 }
 
 /// One line on standard error. When that cannot be written there is nobody to tell.
 fn say(text: &str) {
-    writeln!(io::stderr().lock(), "portcullis-tool: {text}").ok();
+    io::stderr().lock().write_all(line(text).as_bytes()).ok();
+}
+
+fn line(text: &str) -> String {
+    format!("portcullis-tool: {text}\n")
 }
 
 #[cfg(test)]
