@@ -236,6 +236,17 @@ impl<S: Streamed> Packed<S> {
         }));
     }
 
+    /// Takes all items out, into memory of just their size; keeps its own.
+    pub fn take_all(&mut self) -> Self {
+        let taken = Self {
+            bytes: self.bytes.as_slice().to_vec(),
+            marks: self.marks.as_slice().to_vec(),
+            kind: PhantomData,
+        };
+        self.clear();
+        taken
+    }
+
     /// Forgets all items; keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();

@@ -117,6 +117,9 @@ impl Patterns {
 
     /// Whether one of them matches `path`, which lies below `start`.
     pub(super) fn take(&self, start: &RelPath, path: &RelPath, kind: Kind) -> bool {
+        if self.is_empty() {
+            return false;
+        }
         let Some(below) = path.below(start) else {
             return false;
         };

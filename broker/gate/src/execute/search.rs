@@ -35,6 +35,7 @@ mod engine;
 mod lines;
 mod pattern;
 mod plan;
+mod room;
 mod source;
 mod watch;
 
@@ -158,7 +159,7 @@ fn one_file(
     frames: &mut Frames<'_, Matches>,
 ) -> Result<Option<CutReason>, Stop> {
     let mut relief = Directly(frames);
-    let mut tell = Tell::relieved(&mut relief);
+    let mut tell = Tell::relieved(Packed::default(), &mut relief);
     let size = bound.observation().stamp.size;
     let file = (bound.path(), bound.object(), size);
     hunt.search(&mut Engine::new(&hunt.plan), file, interrupt, &mut tell);

@@ -35,7 +35,7 @@ use board::{Board, Outcome, Place};
 use names::{Names, Rest};
 use portcullis_protocol::path::{NameError, RelPath};
 use portcullis_protocol::refusal::Rule;
-use portcullis_protocol::session::{CutReason, Progress, Streamed};
+use portcullis_protocol::session::{CutReason, Packed, Progress, Streamed};
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Kind, RootIndex};
 use rustix::io::Errno;
@@ -47,7 +47,7 @@ use tell::Role;
 
 /// How long a walk goes on alone before it asks for help: small ones are over by then, and waking a
 /// thread costs more than they do.
-const ALONE: Duration = Duration::from_micros(300);
+const ALONE: Duration = Duration::from_micros(100);
 /// Units taken at once: directories beside one another are looked at together.
 const TOGETHER: usize = 8;
 /// How long a thread that finds nothing to do waits before it looks at the clock again.
@@ -299,7 +299,23 @@ pub(super) struct Walk<H: Hunt> {
 struct Means<H: Hunt> {
     fetch: Fetch,
     names: Names,
+    /// Room for names that nothing holds any more.
+    spare: Vec<Names>,
+    /// Room for what one unit finds.
+    packed: Packed<H::Told>,
     hand: H::Hand,
+}
+
+impl<H: Hunt> Means<H> {
+    /// Keeps the room of a directory whose files are all done.
+    fn reuse(&mut self, listed: Arc<Listed>) {
+        if let Some(mut names) = Arc::into_inner(listed).map(|listed| listed.names)
+            && self.spare.len() < TOGETHER
+        {
+            names.clear();
+            self.spare.push(names);
+        }
+    }
 }
 
 impl<H: Hunt> Walk<H> {
@@ -444,6 +460,8 @@ impl<H: Hunt> Walk<H> {
         Means {
             fetch: Fetch::new(),
             names: Names::default(),
+            spare: Vec::new(),
+            packed: Packed::default(),
             hand: self.hunt.hand(),
         }
     }

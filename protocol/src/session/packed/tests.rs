@@ -141,8 +141,10 @@ fn items_are_counted_cut_and_named() {
         (7, all + packed.bytes_of(1..4))
     );
     assert_eq!(twice.slice(4..7), packed.slice(1..4));
-    twice.clear();
-    assert_eq!(twice.bytes(), 0);
+    let taken = twice.take_all();
+    assert_eq!((taken.len(), twice.len(), twice.bytes()), (7, 0, 0));
+    assert_eq!(taken.slice(0..4), packed.slice(0..4));
+    assert!(taken.bytes.capacity() == taken.bytes() && twice.bytes.capacity() >= taken.bytes());
 }
 
 #[test]

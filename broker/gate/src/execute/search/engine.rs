@@ -6,6 +6,7 @@
 
 use super::catch::{Catch, Wanted};
 use super::plan::{Plan, Reach};
+use super::room::Room;
 use super::source::{READ_BYTES, Rest, Source, Unread, count};
 use super::watch::{Halt, Watch, Watched};
 use crate::sys::file;
@@ -97,7 +98,7 @@ pub(super) struct Engine {
     /// Its own: threads that share one wait for its cache.
     matcher: RegexMatcher,
     searcher: Searcher,
-    buffer: Box<[u8]>,
+    buffer: Room,
 }
 
 /// What is the same for all steps of one file.
@@ -114,7 +115,7 @@ impl Engine {
             plan: Arc::clone(plan),
             matcher: plan.matcher.clone(),
             searcher: plan.searcher(),
-            buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            buffer: Room::new(READ_BYTES),
         }
     }
 

@@ -22,13 +22,17 @@ impl<H: Hunt> Walk<H> {
             place: &mut place,
             role,
         };
-        let mut tell = Tell::relieved(&mut relief);
-        let mut path = listed.above.path.clone();
+        let mut tell = Tell::relieved(std::mem::take(&mut means.packed), &mut relief);
+        let mut path = listed.above.path.with_room_for_name();
         let mut last = None;
+        // The file before, which is told whole if nothing has ended the walk since.
+        let mut before = None;
         for row in listed.files.get(range).unwrap_or_default() {
             if tell.is_over() || self.ground.interrupt.reason().is_some() {
+                before = None;
                 break;
             }
+            last = before.or(last);
             let row = usize::try_from(*row).ok();
             let Some(row) = row.and_then(|row| listed.names.rows().get(row)) else {
                 continue;
@@ -39,18 +43,20 @@ impl<H: Hunt> Walk<H> {
                 self.hunt.file(&self.ground, hand, &path, &mut tell);
                 path.pop();
             }
-            // A file that was left in the middle is not told whole.
-            if self.ground.interrupt.reason().is_none() {
-                last = Some(name);
-            }
+            before = Some(name);
+        }
+        if self.ground.interrupt.reason().is_none() {
+            last = before.or(last);
         }
         let last = last.map_or(Last::Nothing, |name| {
             Last::Name(Arc::clone(&listed.above), name.into())
         });
-        let (packed, statistics) = tell.end()?;
+        let (mut packed, statistics) = tell.end()?;
+        let told = packed.take_all();
+        means.packed = packed;
         self.count_seen(&statistics);
-        let whole = 0..packed.len();
-        let piece = Piece::new(&Arc::new(packed), whole, statistics, last);
+        let whole = 0..told.len();
+        let piece = Piece::new(&Arc::new(told), whole, statistics, last);
         self.settle([(place, vec![Outcome::Ready(piece)])]);
         Ok(())
     }

@@ -78,7 +78,11 @@ impl Parts {
         self.all.push(Part::Items(items, statistics, last));
     }
 
-    fn file(&mut self, row: usize) {
+    /// One of so many rows.
+    fn file(&mut self, row: usize, rows: usize) {
+        if self.pending.is_empty() {
+            self.pending.reserve(rows.saturating_sub(row));
+        }
         if let Ok(row) = u32::try_from(row) {
             self.pending.push(row);
         }
@@ -110,7 +114,7 @@ impl<H: Hunt> Walk<H> {
         tell.statistics = statistics;
         let mut parts = Parts::default();
         let mut whole = true;
-        let mut path = looking.above.path.clone();
+        let mut path = looking.above.path.with_room_for_name();
         for (n, row) in names.rows().iter().enumerate() {
             if n % NAMES_BETWEEN == 0 && self.ground.interrupt.reason().is_some() {
                 whole = false;
@@ -135,7 +139,7 @@ impl<H: Hunt> Walk<H> {
                     parts.files();
                     parts.all.push(Part::Directory(name.into()));
                 }
-                Became::File => parts.file(n),
+                Became::File => parts.file(n, rows),
             }
             path.pop();
         }
@@ -168,6 +172,7 @@ impl<H: Hunt> Walk<H> {
             means.names = names;
             None
         } else {
+            means.names = means.spare.pop().unwrap_or_default();
             Some(Arc::new(Listed {
                 above: Arc::clone(above),
                 _hold: Hold::new(held, names.cost()),

@@ -51,6 +51,7 @@ impl<H: Hunt> Walk<H> {
             let found = match unit {
                 Unit::Files { listed, from, to } => {
                     self.files(means, place, (&listed, from..to), role)?;
+                    means.reuse(listed);
                     continue;
                 }
                 Unit::Start(start) => self.start(means, *start),

@@ -146,9 +146,10 @@ impl<'t, T: Streamed> Tell<'t, T> {
         }
     }
 
-    /// For one that may find any amount.
-    pub(in crate::execute) fn relieved(relief: &'t mut dyn Relief<T>) -> Self {
+    /// For one that may find any amount; `packed` is empty and may have room.
+    pub(in crate::execute) fn relieved(packed: Packed<T>, relief: &'t mut dyn Relief<T>) -> Self {
         Self {
+            packed,
             relief: Some(relief),
             ..Self::bounded((0, 0))
         }
