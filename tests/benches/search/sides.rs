@@ -22,6 +22,9 @@ use std::time::{Duration, Instant};
 /// Where output goes, if it is there: memory, so that no disk is measured.
 const MEMORY: &str = "/dev/shm";
 
+/// Another build of the tool, in the place of the one that was built with this bench.
+const TOOL: &str = "PORTCULLIS_BENCH_TOOL";
+
 /// What one run took.
 #[derive(Debug, Clone, Copy)]
 pub struct Took {
@@ -34,6 +37,7 @@ pub struct Took {
 /// A world whose sessions are on the trees.
 pub struct Place {
     pub world: World,
+    tool: PathBuf,
     output: tempfile::TempDir,
 }
 
@@ -43,6 +47,7 @@ impl Place {
         output.prefix("portcullis-bench-");
         Self {
             world: World::new(own!("own-gate")),
+            tool: std::env::var_os(TOOL).map_or_else(|| own!("own-tool"), PathBuf::from),
             output: match Path::new(MEMORY).is_dir() {
                 true => output.tempdir_in(MEMORY).unwrap(),
                 false => output.tempdir().unwrap(),
@@ -90,7 +95,7 @@ impl Place {
 
     /// The tool, once, on this session. No other process is started meanwhile.
     pub fn tool(&self, gate: &Gate, query: &Query) -> Took {
-        let mut command = Command::new(own!("own-tool"));
+        let mut command = Command::new(self.tool.as_os_str());
         command
             .args(query.tool())
             .env(SOCKET_VARIABLE, gate.socket.as_raw_fd().to_string());
