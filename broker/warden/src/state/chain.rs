@@ -17,6 +17,9 @@ use portcullis_protocol::view::Digest;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
+/// Room for a record as it is encoded; most take less.
+const RECORD_BYTES: usize = 512;
+
 /// First of what the chain of heads hashes.
 const HEADS: &[u8] = b"portcullis chain of heads 1";
 
@@ -31,7 +34,7 @@ pub(super) struct Head {
 }
 
 pub(super) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, StateError> {
-    postcard::to_extend(value, Vec::new())
+    postcard::to_extend(value, Vec::with_capacity(RECORD_BYTES))
         .map_err(|error| StateError::Damaged(format!("a record cannot be encoded: {error}")))
 }
 

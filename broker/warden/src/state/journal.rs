@@ -12,6 +12,7 @@ pub(super) use refusals::REFUSAL;
 use super::chain::{self, Head, Identity, Version, encode, hex, unhex};
 use super::checkpoint::Checkpoints;
 use super::reserve::Reserve;
+use super::step::Step;
 use super::{DATABASE, StateError, count, now_ms, sql};
 use effect::Open;
 use portcullis_protocol::authority::{Authority, AuthorityId};
@@ -22,7 +23,7 @@ use portcullis_protocol::limits::ROOTS_MAX;
 use portcullis_protocol::path::Label;
 use portcullis_protocol::session::{Incarnation, SessionId};
 use portcullis_protocol::view::Digest;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -159,10 +160,6 @@ impl Journal {
         Ok(done)
     }
 
-    fn transaction(database: &mut Connection) -> Result<Transaction<'_>, StateError> {
-        Ok(database.transaction_with_behavior(TransactionBehavior::Immediate)?)
-    }
-
     pub(super) fn begin_run(&mut self, request: &str, owner: &str) -> Result<RunId, StateError> {
         self.database
             .prepare_cached("INSERT INTO runs (request, owner, began_ms) VALUES (?1, ?2, ?3)")?
@@ -222,7 +219,7 @@ impl Journal {
         encoded: Option<&[u8]>,
     ) -> Result<SessionRow, StateError> {
         let authority = hex(&identity.authority.0);
-        let step = Self::transaction(&mut self.database)?;
+        let step = Step::begin(&mut self.database)?;
         if let Some(encoded) = encoded {
             step.prepare_cached("INSERT OR IGNORE INTO authorities VALUES (?1, ?2)")?
                 .execute((&authority, encoded))?;
@@ -263,7 +260,7 @@ impl Journal {
             at_ms,
         };
         let body = encode(&head)?;
-        let step = Self::transaction(&mut self.database)?;
+        let step = Step::begin(&mut self.database)?;
         step.prepare_cached("UPDATE sessions SET ended_ms = ?2 WHERE id = ?1")?
             .execute((row.0, sql(at_ms)))?;
         step.prepare_cached(

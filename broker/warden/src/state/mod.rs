@@ -18,6 +18,7 @@ mod records;
 mod repair;
 mod reserve;
 mod schema;
+mod step;
 mod tasks;
 mod verify;
 

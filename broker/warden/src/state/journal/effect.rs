@@ -2,13 +2,14 @@
 
 use super::{IntentId, Journal, SessionRow, no_session};
 use crate::state::chain::{self, Version, encode};
+use crate::state::step::Step;
 use crate::state::{DATABASE, StateError, count, now_ms, sql};
 use portcullis_protocol::approval::{Approval, ProposalId};
 use portcullis_protocol::authority::Authority;
 use portcullis_protocol::ledger::{Begin, CageReport, Intent, TreeLock};
 use portcullis_protocol::session::{Incarnation, SessionId};
 use portcullis_protocol::view::Digest;
-use rusqlite::{Row, Transaction};
+use rusqlite::Row;
 
 /// By which approval an effect is made, and in which cage: that of a gate of its own.
 #[derive(Debug, Clone, Copy)]
@@ -162,7 +163,7 @@ impl Journal {
                     .execute((row.0, began, body))?;
             }
             Some(approval) => {
-                let step = Self::transaction(&mut self.database)?;
+                let step = Step::begin(&mut self.database)?;
                 spend(&step, row, approval, began)?;
                 step.prepare_cached(
                     "UPDATE sessions SET intent_ms = ?2, intent = ?3, claim = ?4 WHERE id = ?1",
@@ -249,7 +250,7 @@ pub(super) fn no_intent() -> StateError {
 
 /// Uses an approval, in the transaction of what it is used for.
 pub(super) fn spend(
-    step: &Transaction<'_>,
+    step: &Step<'_>,
     row: SessionRow,
     approval: &Approval,
     at_ms: i64,

@@ -4,6 +4,7 @@
 use super::effect::spend;
 use super::{Journal, SessionRow};
 use crate::state::chain::{approver_text, hex};
+use crate::state::step::Step;
 use crate::state::{StateError, now_ms, sql};
 use portcullis_protocol::approval::{Approval, Approver, ProposalId, ProposalState};
 use portcullis_protocol::view::Digest;
@@ -115,7 +116,7 @@ impl Journal {
         session: SessionRow,
         approval: &Approval,
     ) -> Result<(), StateError> {
-        let step = Self::transaction(&mut self.database)?;
+        let step = Step::begin(&mut self.database)?;
         spend(&step, session, approval, sql(now_ms()))?;
         step.commit()?;
         self.checkpoints.committed();

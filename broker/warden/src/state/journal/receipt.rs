@@ -3,12 +3,12 @@
 use super::effect::no_intent;
 use super::{IntentId, Journal, Life};
 use crate::state::chain::{self, Body, hex};
+use crate::state::step::Step;
 use crate::state::{DATABASE, StateError, now_ms, sql};
 use portcullis_protocol::approval::{Approval, ProposalState};
 use portcullis_protocol::control::Witness;
 use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::session::Outcome;
-use rusqlite::Transaction;
 
 impl Journal {
     pub(in crate::state) fn finish(
@@ -63,7 +63,7 @@ impl Journal {
         let link = chain::link(session.head, &body);
         let touched = chain::touched_text(end, &session.roots);
         let (run, head) = (sql(session.run.0), hex(&link.0));
-        let step = Self::transaction(&mut self.database)?;
+        let step = Step::begin(&mut self.database)?;
         step.prepare_cached(
             "INSERT INTO receipts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?
@@ -103,7 +103,7 @@ impl Journal {
 
 /// Nothing was changed: the approval may be used again, where it still stands.
 fn give_back(
-    step: &Transaction<'_>,
+    step: &Step<'_>,
     approval: &Approval,
     life: Life,
     at_ms: u64,

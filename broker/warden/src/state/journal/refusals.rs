@@ -3,6 +3,7 @@
 
 use super::{Journal, SessionRow};
 use crate::state::chain::encode;
+use crate::state::step::Step;
 use crate::state::{StateError, now_ms, sql};
 use portcullis_protocol::ledger::RefusalNote;
 use portcullis_protocol::limits::REFUSALS_KEPT;
@@ -20,7 +21,7 @@ impl Journal {
     ) -> Result<(), StateError> {
         let run = sql(self.session(row)?.run.0);
         let at_ms = sql(now_ms());
-        let step = Self::transaction(&mut self.database)?;
+        let step = Step::begin(&mut self.database)?;
         for note in notes {
             step.prepare_cached(
                 "INSERT INTO refusals (run, session, at_ms, body) VALUES (?1, ?2, ?3, ?4)",
