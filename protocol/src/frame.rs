@@ -13,6 +13,9 @@
 use crate::limits::{BODY_BYTES_MAX, CONTENT_BYTES_MAX, FRAME_BYTES_MAX, HEADER_BYTES};
 use serde::{Deserialize, Serialize};
 
+/// Room that most messages need, with their header, at most; in bytes.
+const USUAL_BYTES: usize = 512;
+
 /// The number a client gives a request. Unique among its unanswered ones; 0 is no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RequestId(pub u32);
@@ -34,6 +37,8 @@ pub trait Message: Sized {
     fn code(&self) -> u16;
     /// Writes the body.
     fn encode_body(&self, out: Vec<u8>) -> Result<Vec<u8>, postcard::Error>;
+    /// Bytes of the body, without writing it.
+    fn body_len(&self) -> Result<usize, postcard::Error>;
     /// Whether `body` is exactly what [`Self::encode_body`] would write.
     fn encodes_to(&self, body: &[u8]) -> bool;
     /// Reads the body of message `code`, and gives what is left of `body`.
@@ -104,6 +109,17 @@ pub enum EncodeError {
     Serializer,
 }
 
+/// Bytes of `message` and `content_len` bytes of content as one frame, which need not fit one.
+pub fn len<M: Message>(message: &M, content_len: usize) -> Result<usize, EncodeError> {
+    let body = message.body_len().map_err(|_| EncodeError::Serializer)?;
+    Ok((HEADER_BYTES + body).saturating_add(content_len))
+}
+
+/// Bytes of a value on the wire, without writing it.
+pub fn encoded_len<T: Serialize + ?Sized>(value: &T) -> Result<usize, postcard::Error> {
+    postcard::serialize_with_flavor(value, postcard::ser_flavors::Size::default())
+}
+
 /// Writes the header and body of a frame into `out` (cleared first); `content_len` bytes of
 /// content must follow it in the same packet.
 pub fn encode<M: Message>(
@@ -131,6 +147,8 @@ pub(crate) fn encode_with<M: Message>(
     body: impl FnOnce(Vec<u8>) -> Result<Vec<u8>, postcard::Error>,
 ) -> Result<(), EncodeError> {
     out.clear();
+    // Byte by byte it would be moved as often as it doubles.
+    out.reserve(USUAL_BYTES);
     out.push(M::TAG);
     out.push(0);
     out.extend_from_slice(&code.to_le_bytes());
@@ -240,6 +258,10 @@ macro_rules! messages {
 
             fn encode_body(&self, out: Vec<u8>) -> Result<Vec<u8>, postcard::Error> {
                 match self { $(Self::$arm(body) => postcard::to_extend(body, out),)* }
+            }
+
+            fn body_len(&self) -> Result<usize, postcard::Error> {
+                match self { $(Self::$arm(body) => $crate::frame::encoded_len(body),)* }
             }
 
             fn encodes_to(&self, body: &[u8]) -> bool {

@@ -338,12 +338,14 @@ impl<S: Side> Endpoint<S> {
             return Err(TransportError::UnwantedDescriptors);
         }
         let mut scratch = Vec::new();
+        if descriptors.is_empty() {
+            return self.send(&mut scratch, id, message, content);
+        }
         frame::encode(id, message, content.len(), &mut scratch)?;
         let mut space =
             vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors))
-        {
+        if !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
             return Err(TransportError::UnwantedDescriptors);
         }
         self.send_packet(&scratch, content, &mut ancillary, SendFlags::NOSIGNAL)

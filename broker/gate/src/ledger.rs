@@ -32,6 +32,8 @@ struct Answers {
     /// What came for each that waits; none yet.
     waiting: HashMap<RequestId, Option<Answer>>,
     receiver: Receiver,
+    /// Those that sleep until somebody else has received something.
+    asleep: usize,
     /// Why nothing comes any more.
     over: Option<Broken>,
 }
@@ -158,8 +160,8 @@ impl Ledger {
                 ..finish.clone()
             })
         };
-        let (fits, cut) = fitting(event, diff);
-        match self.ask(&event(cut), fits, &[])?.command {
+        let (event, fits) = fitting(event, diff);
+        match self.ask(&event, fits, &[])?.command {
             Command::Receipted(receipt) => Ok(receipt),
             Command::Setup(_)
             | Command::Begun(_)
@@ -269,11 +271,7 @@ impl Ledger {
         descriptors: &[BorrowedFd<'_>],
     ) -> Result<Answer, Broken> {
         let id = self.expect()?;
-        let sent = if descriptors.is_empty() {
-            self.endpoint.send(&mut Vec::new(), id, event, content)
-        } else {
-            self.endpoint.send_all(id, event, content, descriptors)
-        };
+        let sent = self.endpoint.send_all(id, event, content, descriptors);
         if sent.is_err() {
             if let Ok(mut answers) = self.answers.lock() {
                 answers.waiting.remove(&id);
@@ -308,7 +306,12 @@ impl Ledger {
             }
             answers = match std::mem::take(&mut answers.receiver) {
                 Receiver::Free(room) => self.receive(answers, room.unwrap_or_default())?,
-                Receiver::Busy => self.came.wait(answers).map_err(|_| Broken)?,
+                Receiver::Busy => {
+                    answers.asleep += 1;
+                    let mut answers = self.came.wait(answers).map_err(|_| Broken)?;
+                    answers.asleep -= 1;
+                    answers
+                }
             };
         }
     }
@@ -344,23 +347,31 @@ impl Ledger {
             Err(_) => answers.over = Some(Broken),
         }
         answers.receiver = Receiver::Free(Some(room));
-        self.came.notify_all();
+        // To wake nobody is a system call as well.
+        if answers.asleep > 0 {
+            self.came.notify_all();
+        }
         Ok(answers)
     }
 }
 
-/// As much of `content` as fits a frame behind a message that tells how many bytes of it are cut,
-/// and that number.
-pub(crate) fn fitting<M: Message>(message: impl Fn(u64) -> M, content: &[u8]) -> (&[u8], u64) {
-    let mut frame = Vec::new();
-    // No other number has a longer encoding. A message that does not fit at all is met when it is
-    // sent.
-    let room = match frame::encode(RequestId::NONE, &message(u64::MAX), 0, &mut frame) {
-        Ok(()) => FRAME_BYTES_MAX.saturating_sub(frame.len()),
+/// A message that tells how many bytes of `content` are cut, and as much of that as fits a frame
+/// behind it.
+pub(crate) fn fitting<M: Message>(message: impl Fn(u64) -> M, content: &[u8]) -> (M, &[u8]) {
+    let room = |message: &M| match frame::len(message, 0) {
+        Ok(len) => FRAME_BYTES_MAX.saturating_sub(len).min(CONTENT_BYTES_MAX),
+        // It is met when it is sent.
         Err(_) => 0,
     };
-    let (fits, cut) = content.split_at(room.min(CONTENT_BYTES_MAX).min(content.len()));
-    (fits, u64::try_from(cut.len()).unwrap_or(u64::MAX))
+    let whole = message(0);
+    if content.len() <= room(&whole) {
+        return (whole, content);
+    }
+    // No other number has a longer encoding.
+    let most = room(&message(u64::MAX)).min(content.len());
+    let (fits, cut) = content.split_at(most);
+    let cut = u64::try_from(cut.len()).unwrap_or(u64::MAX);
+    (message(cut), fits)
 }
 
 #[cfg(test)]

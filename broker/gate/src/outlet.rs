@@ -222,8 +222,8 @@ impl Outlet {
                 ..changed.clone()
             })
         };
-        let (fits, cut) = fitting(reply, behind);
-        self.send(&reply(cut), fits)
+        let (reply, fits) = fitting(reply, behind);
+        self.send(&reply, fits)
     }
 
     /// Sends what a change set would do, and as much of its difference as fits.
@@ -235,8 +235,8 @@ impl Outlet {
                 ..planned.clone()
             })
         };
-        let (fits, cut) = fitting(reply, diff);
-        self.send(&reply(cut), fits)
+        let (reply, fits) = fitting(reply, diff);
+        self.send(&reply, fits)
     }
 
     /// Ends the request with a refusal, and what the object in the way has become.

@@ -10,6 +10,7 @@ mod content;
 mod diff;
 mod expect;
 mod file;
+mod looked;
 mod lost;
 mod matches;
 pub mod matching;
@@ -21,13 +22,13 @@ mod overlay;
 mod region;
 mod show;
 mod target;
+mod text;
 mod tree;
 
 pub(crate) use act::{Act, At, Bound, Fate, New, Stands, Which, Within};
-pub(crate) use content::{
-    Content, Later, Source, Staged, Unstaged, copied, has_only, look, look_at, stage,
-};
+pub(crate) use content::{Content, Later, Source, Staged, Unstaged, copied, has_only, stage};
 pub(crate) use diff::Diff;
+pub(crate) use looked::{look, look_at};
 pub(crate) use matches::Matches;
 pub(crate) use may::reaches_to_read;
 pub(crate) use tree::judge_tree;
@@ -39,6 +40,7 @@ use crate::standing::Binds;
 use crate::uploads::Uploads;
 use net::Net;
 use portcullis_protocol::bounded::Few;
+use portcullis_protocol::frame::encoded_len;
 use portcullis_protocol::ledger::{self, Intent, TreeLock};
 use portcullis_protocol::limits::EFFECT_BYTES_MAX;
 use portcullis_protocol::path::RelPath;
@@ -82,8 +84,8 @@ impl Plan {
             steps,
             request: self.request,
         };
-        let encoded = postcard::to_extend(&intent, Vec::new()).map_err(|_| too_large())?;
-        if encoded.len() > EFFECT_BYTES_MAX {
+        let bytes = encoded_len(&intent).map_err(|_| too_large())?;
+        if bytes > EFFECT_BYTES_MAX {
             return Err(too_large());
         }
         Ok(intent)
@@ -235,12 +237,18 @@ fn tree_lock(names: &[Bound], acts: &[Act]) -> TreeLock {
     }
 }
 
+/// Room for one change as it is encoded; most take less.
+const CHANGE_BYTES: usize = 256;
+
 /// blake3 of the request as it came.
 fn request_digest(changes: &[Change], content: &[u8]) -> Digest {
     let mut hasher = blake3::Hasher::new();
+    let mut room = Vec::with_capacity(CHANGE_BYTES);
     for change in changes {
         // What was decoded can be encoded; a failure would only make the digest say less.
-        hasher.update(&postcard::to_extend(change, Vec::new()).unwrap_or_default());
+        room = postcard::to_extend(change, room).unwrap_or_default();
+        hasher.update(&room);
+        room.clear();
     }
     hasher.update(content);
     Digest(*hasher.finalize().as_bytes())

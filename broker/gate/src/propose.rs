@@ -57,8 +57,8 @@ pub(crate) fn propose(
                     ..bound.clone()
                 })
             };
-            let (fits, more) = fitting(event, diff);
-            ledger.tell_with(&event(more), fits)?;
+            let (event, fits) = fitting(event, diff);
+            ledger.tell_with(&event, fits)?;
             ledger.wait_for_end();
             drop(held);
             Ok(())

@@ -1,13 +1,13 @@
 //! New content: written into a file without a name, in the directory where it is to have one.
 
 use super::SharedDirectory;
+use super::text::Text;
 use crate::resolve::Held;
 use crate::sys::directory::{self, Fetch};
 use crate::sys::open::Purpose;
 use crate::sys::{change, file, meta, open};
-use portcullis_protocol::limits::SCAN_BYTES_MAX;
 use portcullis_protocol::path::RelPath;
-use portcullis_protocol::view::{Digest, Kind, Observation, PathState, Present};
+use portcullis_protocol::view::{Digest, Kind, Present};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::ops::ControlFlow;
@@ -15,13 +15,15 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
 /// Bytes read at a time.
-const PIECE: usize = 256 * 1024;
+pub(super) const PIECE: usize = 256 * 1024;
 
 /// New content of one file.
 #[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) staged: Staged,
     pub(crate) present: Present,
+    /// Its bytes, where they are in memory as well.
+    pub(crate) text: Text,
 }
 
 /// Where it is.
@@ -211,11 +213,6 @@ fn names(list: &[u8]) -> impl Iterator<Item = &CStr> {
         .filter_map(|name| CStr::from_bytes_with_nul(name).ok())
 }
 
-/// Reads a whole file of at most `max` bytes; none when it is larger.
-pub(crate) fn whole(held: &Held, max: u64) -> Result<Option<Vec<u8>>, Errno> {
-    read_all(held.fd(), held.observation.stamp.size, max)
-}
-
 /// The bytes of new content of at most `max` bytes; none when it is larger.
 pub(crate) fn read(content: &Content, max: u64) -> Result<Option<Vec<u8>>, Errno> {
     let file = match &content.staged {
@@ -228,13 +225,18 @@ pub(crate) fn read(content: &Content, max: u64) -> Result<Option<Vec<u8>>, Errno
     read_all(file.as_fd(), content.present.size, max)
 }
 
-fn read_all(file: BorrowedFd<'_>, size: u64, max: u64) -> Result<Option<Vec<u8>>, Errno> {
+pub(super) fn read_all(
+    file: BorrowedFd<'_>,
+    size: u64,
+    max: u64,
+) -> Result<Option<Vec<u8>>, Errno> {
     if size > max {
         return Ok(None);
     }
-    // One more than it had, so that growth is seen; what changed is met again by `confirm`.
-    let mut bytes = vec![0; usize::try_from(size).map_err(|_| Errno::FBIG)? + 1];
-    let n = file::read_at(file, &mut bytes, 0)?;
+    // What changed since is met again by `confirm`.
+    let size = usize::try_from(size).map_err(|_| Errno::FBIG)?;
+    let mut bytes = vec![0; size + 1];
+    let n = file::read_whole(file, &mut bytes, size)?;
     bytes.truncate(n);
     Ok(Some(bytes))
 }
@@ -261,9 +263,13 @@ pub(crate) fn again(
             Ok(Content {
                 staged: Staged::File(file),
                 present,
+                text: content.text.clone(),
             })
         }
-        Room::Memory => Ok(later(source, content.present.size, digest, (mode, like))),
+        Room::Memory => Ok(Content {
+            text: content.text.clone(),
+            ..later(source, content.present.size, digest, (mode, like))
+        }),
     }
 }
 
@@ -288,67 +294,7 @@ pub(crate) fn later(
             digest: Some(digest),
             stamp: None,
         },
-    }
-}
-
-/// What is at a name, with the digest of its content where it has one and it can be read.
-pub(crate) fn look(held: &Held) -> Result<PathState, Errno> {
-    look_at(held.fd(), &held.observation)
-}
-
-/// The same of an open object.
-pub(crate) fn look_at(
-    object: BorrowedFd<'_>,
-    observation: &Observation,
-) -> Result<PathState, Errno> {
-    let digest = match observation.kind {
-        Kind::File => digest_of(object, observation.stamp.size)?,
-        Kind::Link => Some(digest(&open::link_text(object)?)),
-        Kind::Directory | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => None,
-    };
-    Ok(state(observation, digest))
-}
-
-/// The state of a held object whose digest is known.
-pub(crate) fn present(held: &Held, digest: Option<Digest>) -> PathState {
-    state(&held.observation, digest)
-}
-
-fn state(observation: &Observation, digest: Option<Digest>) -> PathState {
-    PathState::Present(Present {
-        kind: observation.kind,
-        mode: observation.mode,
-        size: match observation.kind {
-            Kind::Directory => 0,
-            Kind::File | Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
-                observation.stamp.size
-            }
-        },
-        digest,
-        stamp: Some(observation.stamp),
-    })
-}
-
-/// The digest of a file's content; none when it is too large, or held without a right to read.
-fn digest_of(object: BorrowedFd<'_>, size: u64) -> Result<Option<Digest>, Errno> {
-    if size > SCAN_BYTES_MAX {
-        return Ok(None);
-    }
-    let mut hasher = blake3::Hasher::new();
-    let mut room = vec![0; PIECE.min(usize::try_from(size).unwrap_or(PIECE) + 1)];
-    let mut at = 0;
-    loop {
-        let n = match file::read_at(object, &mut room, at) {
-            Ok(n) => n,
-            // Open as a mere path.
-            Err(Errno::BADF) => return Ok(None),
-            Err(errno) => return Err(errno),
-        };
-        hasher.update(room.get(..n).unwrap_or_default());
-        at += u64::try_from(n).unwrap_or(u64::MAX);
-        if n < room.len() || at > SCAN_BYTES_MAX {
-            return Ok(Some(Digest(*hasher.finalize().as_bytes())));
-        }
+        text: Text::Away,
     }
 }
 

@@ -7,7 +7,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 use std::os::fd::BorrowedFd;
 
 /// Largest file whose lines are compared, in bytes.
-const FILE_BYTES_MAX: usize = 256 * 1024;
+pub(super) const FILE_BYTES_MAX: usize = 256 * 1024;
 /// Lines compared one by one at most; more between the common beginning and end are shown as
 /// replaced whole, which is as true and longer.
 const LINES_MAX: usize = 4096;
@@ -181,7 +181,16 @@ impl Diff {
 }
 
 fn lines(bytes: &[u8]) -> Vec<&[u8]> {
-    bytes.split_inclusive(|b| *b == b'\n').collect()
+    let ends = || memchr::memchr_iter(b'\n', bytes).map(|end| end + 1);
+    let mut lines = Vec::with_capacity(ends().count() + 1);
+    let mut start = 0;
+    for end in ends() {
+        lines.push(bytes.get(start..end).unwrap_or_default());
+        start = end;
+    }
+    let rest = bytes.get(start..).unwrap_or_default();
+    lines.extend((!rest.is_empty()).then_some(rest));
+    lines
 }
 
 /// The operations from one side to the other. Common beginnings and ends, which is most of most
@@ -278,7 +287,7 @@ fn read<'a>(side: Side<'a>, room: &'a mut Vec<u8>) -> Result<&'a [u8], ()> {
             // One more than it is to have, so that growth is seen as far as it is shown.
             let size = usize::try_from(size).unwrap_or(FILE_BYTES_MAX);
             *room = vec![0; size.min(FILE_BYTES_MAX) + 1];
-            let n = file::read_at(fd, room, 0).map_err(drop)?;
+            let n = file::read_whole(fd, room, size).map_err(drop)?;
             room.get(..n).unwrap_or_default()
         }
     };

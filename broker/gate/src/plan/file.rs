@@ -4,10 +4,12 @@ use super::act::{Which, Within};
 use super::check::{check_mode, check_replaceable};
 use super::content::{self, Content, Room, Source, Staged};
 use super::expect::Need;
+use super::looked;
 use super::matching::{self, Edits};
 use super::overlay::{Basis, Thing};
 use super::region::Focus;
 use super::target::{Asked, Planner, missing};
+use super::text::Text;
 use crate::resolve::{Held, Missing};
 use crate::standing::Staging;
 use crate::uploads::Dresses;
@@ -94,7 +96,11 @@ impl<'a> Planner<'a> {
                 let bytes = span
                     .of(self.content)
                     .ok_or_else(|| asked.refuse(Code::OutOfRange).noting("no such content"))?;
-                staged_bytes(asked, self.room(within), bytes, looks)
+                let staged = staged_bytes(asked, self.room(within), bytes, looks)?;
+                Ok(Content {
+                    text: Text::Request(span),
+                    ..staged
+                })
             }
             session::Source::Upload(id) => self.uploaded(asked, id, within, looks),
         }
@@ -140,6 +146,7 @@ impl<'a> Planner<'a> {
         Ok(Content {
             staged: Staged::File(file),
             present,
+            text: Text::Away,
         })
     }
 
@@ -187,15 +194,15 @@ impl<'a> Planner<'a> {
         let (mode, like) = (order.mode.or(self.overlay.mode(n)), self.overlay.like(n));
         let held = like.and_then(|like| self.overlay.held(like)).map(Rc::clone);
         let within = self.within(asked, n)?;
-        let content = staged_bytes(asked, self.room(&within), &new, (mode, held.as_ref()))?;
+        let staged = staged_bytes(asked, self.room(&within), &new, (mode, held.as_ref()))?;
+        let content = Content {
+            text: self.keeping.keep(new),
+            ..staged
+        };
+        self.keep_read(n, old);
         let file = Thing::File {
             content,
-            basis: match self.overlay.now(n) {
-                Some(Thing::File { basis, .. }) => *basis,
-                Some(Thing::Same { .. } | Thing::Directory { .. } | Thing::Link { .. }) | None => {
-                    Basis::Object
-                }
-            },
+            basis: self.basis(n),
             like,
             mode,
         };
@@ -243,7 +250,7 @@ impl<'a> Planner<'a> {
             Some(Thing::File { .. } | Thing::Directory { .. } | Thing::Link { .. }) | None => None,
         };
         let read = match (of.and_then(|of| self.overlay.held(of)), self.content_now(n)) {
-            (Some(held), _) => content::whole(held, EDIT_BYTES_MAX),
+            (Some(held), _) => looked::whole(held, EDIT_BYTES_MAX),
             (None, Some(content)) => content::read(content, EDIT_BYTES_MAX),
             (None, None) => return Err(asked.refuse(Code::NotFound)),
         };
@@ -257,7 +264,7 @@ impl<'a> Planner<'a> {
             Some(n) => {
                 let name = self.overlay.names.get_mut(n);
                 if let Some(was) = name.and_then(|name| name.was.as_mut()) {
-                    let state = content::present(&was.held, Some(digest));
+                    let state = looked::present(&was.held, Some(digest));
                     was.state.get_or_insert(state);
                 }
                 self.check_expected(asked, (expect, Need::Any), of)?;
@@ -265,6 +272,34 @@ impl<'a> Planner<'a> {
             None => self.own(asked, n, (expect, Need::Any), Some(digest))?,
         }
         Ok((old, digest))
+    }
+}
+
+impl Planner<'_> {
+    /// What edited content of a name was worked out from.
+    fn basis(&self, n: Which) -> Basis {
+        match self.overlay.now(n) {
+            Some(Thing::File { basis, .. }) => *basis,
+            Some(Thing::Same { .. } | Thing::Directory { .. } | Thing::Link { .. }) | None => {
+                Basis::Object
+            }
+        }
+    }
+
+    /// Keeps the bytes that were read of the object that a name has now.
+    fn keep_read(&mut self, n: Which, bytes: Vec<u8>) {
+        let of = match self.overlay.now(n) {
+            Some(Thing::Same { of, .. }) => *of,
+            Some(Thing::File { .. } | Thing::Directory { .. } | Thing::Link { .. }) | None => {
+                return;
+            }
+        };
+        let name = self.overlay.names.get_mut(of);
+        if let Some(was) = name.and_then(|name| name.was.as_mut())
+            && matches!(was.text, Text::Away)
+        {
+            was.text = self.keeping.keep(bytes);
+        }
     }
 }
 
@@ -280,6 +315,7 @@ fn staged_bytes(
             .map(|(file, present)| Content {
                 staged: Staged::File(file),
                 present,
+                text: Text::Away,
             })
             .map_err(|why| asked.unstaged(why)),
         Room::Memory => Ok(content::later(

@@ -2,8 +2,10 @@
 //! the ones before it leave; what is done in the end is what all of them leave.
 
 use super::act::{At, Which};
-use super::content::{self, Content};
+use super::content::Content;
+use super::looked;
 use super::target::{Asked, Planner};
+use super::text::Text;
 use crate::policy::Judgement;
 use crate::resolve::{Held, Now};
 use portcullis_protocol::path::RelPath;
@@ -32,6 +34,8 @@ pub(super) struct Was {
     pub(super) held: Rc<Held>,
     /// What it is, once it was looked at.
     pub(super) state: Option<PathState>,
+    /// Its bytes, where they were read and are kept.
+    pub(super) text: Text,
     /// How it is removed, if it is.
     pub(super) deletion: Deletion,
 }
@@ -243,8 +247,10 @@ impl Planner<'_> {
         match was.state {
             Some(state) => Ok(state),
             None => {
-                let state = content::look(&was.held).map_err(|errno| asked.kernel(errno))?;
+                let looked = looked::look_into(&was.held, self.keeping.room());
+                let (state, bytes) = looked.map_err(|errno| asked.kernel(errno))?;
                 was.state = Some(state);
+                was.text = bytes.map_or(Text::Away, |bytes| self.keeping.keep(bytes));
                 Ok(state)
             }
         }

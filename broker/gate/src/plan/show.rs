@@ -59,7 +59,7 @@ impl Planner<'_> {
                     (old, was) = (self.shown(like, name), mode_of(&self.state(like)));
                 }
                 let modes = (was, content.present.mode);
-                diff.add((from, path), modes, old.side(), side(content));
+                diff.add((from, path), modes, old.side(), self.side(content));
             }
             Some(Thing::Directory { .. }) => {
                 if !matches!(old, Shown::Nothing) {
@@ -94,7 +94,11 @@ impl Planner<'_> {
                     && self.may_show(n)
                     && (digest.is_some() || size > SCAN_BYTES_MAX) =>
             {
-                Shown::File(held, size)
+                let was = self.overlay.names.get(n).and_then(|name| name.was.as_ref());
+                match was.and_then(|was| was.text.bytes(self.content)) {
+                    Some(bytes) => Shown::Text(bytes),
+                    None => Shown::File(held, size),
+                }
             }
             Kind::Link if may(Verb::Stat) => match open::link_text(held.fd()) {
                 Ok(text) => Shown::Link(text),
@@ -105,11 +109,27 @@ impl Planner<'_> {
             }
         }
     }
+
+    /// New content.
+    fn side<'c>(&'c self, content: &'c Content) -> Side<'c> {
+        if let Some(bytes) = content.text.bytes(self.content) {
+            return Side::Text(bytes);
+        }
+        let size = content.present.size;
+        match &content.staged {
+            Staged::File(file) => Side::File(file.as_fd(), size),
+            Staged::Later(later) => match &later.source {
+                Source::Bytes(bytes) => Side::Text(bytes),
+                Source::File(file) => Side::File(file.as_fd(), size),
+            },
+        }
+    }
 }
 
 /// What can be shown of what was there.
 enum Shown<'h> {
     Nothing,
+    Text(&'h [u8]),
     File(&'h Held, u64),
     Link(Vec<u8>),
     Withheld,
@@ -119,21 +139,10 @@ impl Shown<'_> {
     fn side(&self) -> Side<'_> {
         match self {
             Self::Nothing => Side::None,
+            Self::Text(bytes) => Side::Text(bytes),
             Self::File(held, size) => Side::File(held.fd(), *size),
             Self::Link(text) => Side::Link(text),
             Self::Withheld => Side::Withheld,
         }
-    }
-}
-
-/// New content.
-fn side(content: &Content) -> Side<'_> {
-    let size = content.present.size;
-    match &content.staged {
-        Staged::File(file) => Side::File(file.as_fd(), size),
-        Staged::Later(later) => match &later.source {
-            Source::Bytes(bytes) => Side::Text(bytes),
-            Source::File(file) => Side::File(file.as_fd(), size),
-        },
     }
 }

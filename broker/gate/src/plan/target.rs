@@ -7,6 +7,7 @@ use super::expect::{self, Need, There};
 use super::matches::Matches;
 use super::overlay::{Basis, Name, Overlay, Thing, Was};
 use super::region::Focus;
+use super::text::{Keeping, Text};
 use crate::admit::admit;
 use crate::errors::code_of;
 use crate::resolve::{self, Known, Missing, Place};
@@ -33,6 +34,7 @@ pub(super) struct Planner<'a> {
     pub(super) overlay: Overlay<'a>,
     pub(super) taken: HashSet<UploadId>,
     pub(super) matches: Matches,
+    pub(super) keeping: Keeping,
     /// Which change is planned.
     pub(super) n: u16,
     /// What is worth showing with the refusal of an edit.
@@ -80,6 +82,7 @@ impl<'a> Planner<'a> {
             overlay: Overlay::default(),
             taken: HashSet::new(),
             matches: Matches::default(),
+            keeping: Keeping::default(),
             n: 0,
             focus: Focus::Unsaid,
             objects: HashMap::new(),
@@ -156,6 +159,7 @@ impl<'a> Planner<'a> {
         let was = object.map(|held| Was {
             held: Rc::new(held),
             state: None,
+            text: Text::Away,
             deletion: Deletion::File,
         });
         let now = was.as_ref().map(|_| Thing::Same { of: n, mode: None });

@@ -20,6 +20,18 @@ pub fn read_at(file: BorrowedFd<'_>, room: &mut [u8], offset: u64) -> Result<usi
     Ok(done)
 }
 
+/// Reads from the beginning until `room` is full or the file ends, as [`read_at`] does. A file that has
+/// as many bytes as it is known to have, and not one more where `room` is longer, is read with one call.
+pub fn read_whole(file: BorrowedFd<'_>, room: &mut [u8], known: usize) -> Result<usize, Errno> {
+    let first = read_once(file, room, 0)?;
+    if first == 0 || first == room.len() || first == known {
+        return Ok(first);
+    }
+    let rest = room.get_mut(first..).unwrap_or_default();
+    let offset = u64::try_from(first).unwrap_or(u64::MAX);
+    Ok(first + read_at(file, rest, offset)?)
+}
+
 /// Reads into `room` from `offset` with one call; gives how many bytes. None means the end of the
 /// file; fewer than `room` holds may mean anything.
 pub fn read_once(file: BorrowedFd<'_>, room: &mut [u8], offset: u64) -> Result<usize, Errno> {

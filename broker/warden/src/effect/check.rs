@@ -2,6 +2,7 @@
 
 use super::{Lied, Writer};
 use portcullis_protocol::authority::Grant;
+use portcullis_protocol::frame::encoded_len;
 use portcullis_protocol::ledger::{Begin, Finish, Intent, Step, TreeLock};
 use portcullis_protocol::limits::EFFECT_BYTES_MAX;
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -148,5 +149,5 @@ pub(super) fn check_end(intent: &Intent, end: &Finish) -> Result<(), Lied> {
 
 /// Bytes of a value on the wire.
 pub(crate) fn encoded<T: serde::Serialize>(value: &T) -> usize {
-    postcard::to_extend(value, Vec::new()).map_or(usize::MAX, |bytes| bytes.len())
+    encoded_len(value).unwrap_or(usize::MAX)
 }
