@@ -128,7 +128,6 @@ pub fn check_event(event: &Event) {
         | Event::Finished(_)
         | Event::Fault(_)
         | Event::Unlock(_)
-        | Event::Confirmed(_)
         | Event::Delegate(_)
         | Event::EndDelegated(_)
         | Event::Propose(_)

@@ -25,7 +25,10 @@ messages! {
     /// Warden to gate.
     pub enum Command: tag 0x4c, canonical false, content [Asked] {
         /// First message: what to be. With it come the session socket, then one descriptor for
-        /// each root of the authority, in order.
+        /// each root of the authority, in order, then the lock of all gates and the gate's mark: a
+        /// file of eight bytes, into which it writes the number of an effect, from 1 for its first
+        /// `Begun`, little end first, before it changes files. A gate that dies before that changed
+        /// nothing, whatever is there by then.
         0 = Setup(Setup),
         /// Answers `Begin` and `Amend`: the locks are held and the intent is in the journal. Answers
         /// `Claim`: the approval is spent, on record, and what it is for may be shown.
@@ -83,9 +86,6 @@ messages! {
         13 = Unbound(Refusal),
         /// An executing gate asks to use its approval for what only shows.
         14 = Claim(Intent),
-        /// What the effect was bound to was looked at under the locks and is as it was planned with:
-        /// files are changed from here on. Has no answer.
-        15 = Confirmed(Confirmed),
     }
 }
 
@@ -391,11 +391,6 @@ pub struct Step {
 /// The effect may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {}
-
-/// The effect that is begun changes files from here on. A gate that dies before it said so changed
-/// nothing, whatever is there by then.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Confirmed {}
 
 /// Gives back the locks of the effect that is begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

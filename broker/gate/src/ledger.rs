@@ -2,23 +2,27 @@
 //! by side: each answer finds its asker by the number of the question, so that what one waits for
 //! long keeps no other from ending its effect.
 
+use crate::sys::mark;
 use portcullis_protocol::frame::{self, Message, RequestId};
 use portcullis_protocol::ledger::{
-    Asked, Begin, Begun as Granted, Command, Confirmed, Event, Finish, Intent, ReceiptId, TreeLock,
-    Unlock,
+    Asked, Begin, Begun as Granted, Command, Event, Finish, Intent, ReceiptId, TreeLock, Unlock,
 };
 use portcullis_protocol::limits::{CONTENT_BYTES_MAX, FRAME_BYTES_MAX};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{Delegate, Delegated, EndDelegated};
 use portcullis_transport::{Buffer, Endpoint, GateSide, TransportError};
 use std::collections::HashMap;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// The ledger of one session.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     endpoint: Endpoint<GateSide>,
+    mark: OwnedFd,
+    /// Effects that were begun: the number of the last.
+    begun: AtomicU64,
     answers: Mutex<Answers>,
     /// Told when an answer came, or whoever received has stopped.
     came: Condvar,
@@ -59,7 +63,9 @@ struct Answer {
 /// [`Ledger::begin`], used up by [`Ledger::finish`].
 #[derive(Debug)]
 #[must_use = "what is begun must be finished"]
-pub(crate) struct Begun(());
+pub(crate) struct Begun {
+    number: u64,
+}
 
 /// Proof that the approval of what only shows is spent, on record. Made by [`Ledger::claim`].
 #[derive(Debug)]
@@ -80,9 +86,11 @@ pub(crate) enum Proposed {
 pub(crate) struct Broken;
 
 impl Ledger {
-    pub(crate) fn new(endpoint: Endpoint<GateSide>) -> Self {
+    pub(crate) fn new(endpoint: Endpoint<GateSide>, mark: OwnedFd) -> Self {
         Self {
             endpoint,
+            mark,
+            begun: AtomicU64::new(0),
             answers: Mutex::new(Answers {
                 receiver: Receiver::Free(None),
                 ..Answers::default()
@@ -105,7 +113,9 @@ impl Ledger {
     /// Asks for locks and announces an effect. A refusal means that nothing is held.
     pub(crate) fn begin(&self, tree: TreeLock, intent: Intent) -> Result<Begun, Refusal> {
         let event = Event::Begin(Begin { tree, intent });
-        self.granted(&event).map(Begun)
+        self.granted(&event).map(|()| Begun {
+            number: self.begun.fetch_add(1, Ordering::Relaxed) + 1,
+        })
     }
 
     /// Replaces the intent of what is begun. A refusal means that it must end without an effect.
@@ -134,10 +144,10 @@ impl Ledger {
         }
     }
 
-    /// Says that files are changed from here on. Nothing may be when it cannot be said.
-    pub(crate) fn confirmed(&self, _begun: &Begun) -> Result<(), Broken> {
-        let told = self.tell(&Event::Confirmed(Confirmed {}));
-        told.map_err(|_| Broken)
+    /// Says that files are changed from here on, where it is looked for when this gate is gone. Nothing
+    /// may be changed when it cannot be said.
+    pub(crate) fn confirmed(&self, begun: &Begun) -> Result<(), Broken> {
+        mark::set(self.mark.as_fd(), begun.number).map_err(|_| Broken)
     }
 
     /// Gives the locks back early. A ledger that takes no more is met again by `finish`.
@@ -149,7 +159,7 @@ impl Ledger {
     /// one frame with it. What does not is counted there.
     pub(crate) fn finish(
         &self,
-        Begun(()): Begun,
+        _begun: Begun,
         finish: &Finish,
         diff: &[u8],
     ) -> Result<ReceiptId, Broken> {

@@ -92,6 +92,7 @@ fn run(ledger: Endpoint<GateSide>) -> Result<(), ()> {
     let Ready {
         session,
         duty,
+        mark,
         _alive,
     } = match set_up(&ledger, &mut buffer) {
         Ok(ready) => ready,
@@ -109,7 +110,7 @@ fn run(ledger: Endpoint<GateSide>) -> Result<(), ()> {
     };
     sys::cage::give_memory_back();
     let ready = Event::Ready(caged.report().clone());
-    let ledger = Arc::new(Ledger::new(ledger));
+    let ledger = Arc::new(Ledger::new(ledger, mark));
     ledger
         .tell(&ready)
         .map_err(GateError::Warden)
@@ -160,6 +161,8 @@ enum Task {
 struct Ready {
     session: Session,
     duty: Task,
+    /// Where it says that it changes files.
+    mark: OwnedFd,
     /// Open as long as this gate lives: a later warden waits until nobody holds its lock.
     _alive: OwnedFd,
 }
@@ -190,6 +193,7 @@ fn set_up(ledger: &Endpoint<GateSide>, buffer: &mut Buffer) -> Result<Ready, Gat
             errno,
         })?;
     }
+    let mark = descriptors.pop().ok_or(GateError::Malformed)?;
     let alive = descriptors.pop().ok_or(GateError::Malformed)?;
     let socket = match setup.duty {
         Duty::Serve | Duty::Execute if descriptors.is_empty() => return Err(GateError::Malformed),
@@ -217,6 +221,7 @@ fn set_up(ledger: &Endpoint<GateSide>, buffer: &mut Buffer) -> Result<Ready, Gat
     Ok(Ready {
         session: Session::new(setup, descriptors)?,
         duty,
+        mark,
         _alive: alive,
     })
 }

@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub struct Given {
     /// Between it and whoever plays the warden.
     pub ledger: OwnedFd,
+    /// Where it says that it changes files.
+    pub mark: OwnedFd,
     /// Between it and the worker.
     pub socket: OwnedFd,
     /// The roots, in order.
@@ -31,7 +33,7 @@ pub fn serve(setup: Setup, given: Given) -> Result<(), Box<dyn std::error::Error
     let ledger = Endpoint::<GateSide>::new(given.ledger)?;
     let endpoint = Endpoint::<SessionSide>::new(given.socket)?;
     let session = Session::new(setup, given.roots)?;
-    let counters = Arc::new(Counters::new(Arc::new(Ledger::new(ledger))));
+    let counters = Arc::new(Counters::new(Arc::new(Ledger::new(ledger, given.mark))));
     let end = serve_uncaged(session, endpoint, &counters, &mut Buffer::new());
     // Whoever plays the warden may have left by now.
     counters.finish(end).unwrap_or_default();

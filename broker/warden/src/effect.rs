@@ -14,6 +14,7 @@ use crate::alarm::Alarm;
 use crate::budget::{Cost, Purse};
 use crate::kept::Kept;
 use crate::locks::{Held, Keys, Waiting};
+use crate::mark::Mark;
 use crate::root::SealedRoot;
 use crate::shared::Shared;
 use crate::state::{Claim, IntentId, SessionRow, now_ms};
@@ -98,6 +99,10 @@ pub(crate) struct Effects<'a> {
     session: SessionRow,
     writer: Option<&'a Writer>,
     right: Right<'a>,
+    /// Where the gate says that it changes files.
+    mark: &'a Mark,
+    /// Effects that were begun: the number of the last.
+    begun: u64,
     now: Now,
     /// Rings when the effect that is begun must have ended.
     overdue: Alarm,
@@ -124,10 +129,15 @@ pub(crate) struct Running {
     pub(crate) held: Option<Held>,
     /// What it took of the session's budgets.
     pub(crate) cost: Cost,
-    pub(crate) reached: Reached,
     until: Instant,
     /// Kept until it has its receipt.
     _turn: Option<Turn>,
+}
+
+/// An effect that its gate did not end.
+pub(crate) struct Left {
+    pub(crate) running: Running,
+    pub(crate) reached: Reached,
 }
 
 /// How far a gate says that it is with what it began.
@@ -152,33 +162,35 @@ impl<'a> Effects<'a> {
     pub(crate) const fn new(
         shared: &'a Shared,
         session: SessionRow,
-        writer: Option<&'a Writer>,
+        (writer, mark): (Option<&'a Writer>, &'a Mark),
         turns: Option<Turns>,
     ) -> Self {
-        Self::by(Right::Granted(turns), shared, session, writer)
+        Self::by(Right::Granted(turns), shared, session, (writer, mark))
     }
 
     /// Of a gate that does what was approved.
     pub(crate) const fn approved(
         shared: &'a Shared,
         session: SessionRow,
-        writer: Option<&'a Writer>,
+        (writer, mark): (Option<&'a Writer>, &'a Mark),
         claim: Claim<'a>,
     ) -> Self {
-        Self::by(Right::Approved(claim), shared, session, writer)
+        Self::by(Right::Approved(claim), shared, session, (writer, mark))
     }
 
     const fn by(
         right: Right<'a>,
         shared: &'a Shared,
         session: SessionRow,
-        writer: Option<&'a Writer>,
+        (writer, mark): (Option<&'a Writer>, &'a Mark),
     ) -> Self {
         Self {
             shared,
             session,
             writer,
             right,
+            mark,
+            begun: 0,
             now: Now::Nothing,
             overdue: Alarm::new(),
         }
@@ -193,10 +205,14 @@ impl<'a> Effects<'a> {
         matches!(self.now, Now::Begun(_))
     }
 
-    /// The effect that was begun and not ended, if there is one. A wait is given up.
-    pub(crate) fn left(&mut self) -> Option<Running> {
+    /// The effect that was begun and not ended, if there is one, of a gate that is gone. A wait is given
+    /// up.
+    pub(crate) fn left(&mut self) -> Option<Left> {
         match std::mem::replace(&mut self.now, Now::Nothing) {
-            Now::Begun(running) => Some(running),
+            Now::Begun(running) => Some(Left {
+                running,
+                reached: self.mark.reached(self.begun),
+            }),
             Now::Nothing | Now::Waiting { .. } => None,
         }
     }
@@ -265,13 +281,13 @@ impl<'a> Effects<'a> {
                 return Command::NotBegun(unclaimed(&error));
             }
         };
+        self.begun += 1;
         self.now = Now::Begun(Running {
             id,
             intent: begin.intent,
             tree: begin.tree,
             held: Some(held),
             cost,
-            reached: Reached::Begun,
             until: Instant::now() + self.shared.terms.deadlines.lock_hold,
             _turn: turn,
         });
@@ -315,7 +331,7 @@ impl<'a> Effects<'a> {
         if running.held.is_none() {
             return Err(Lied("the gate amended an effect whose locks it gave back"));
         }
-        if running.reached == Reached::Confirmed {
+        if self.mark.reached(self.begun) == Reached::Confirmed {
             return Err(Lied("the gate amended an effect that it had confirmed"));
         }
         if names(&running.intent) != names(&intent) {
@@ -343,19 +359,6 @@ impl<'a> Effects<'a> {
             }
             // Nothing is changed yet; the settling says so in the receipt.
             Err(_) => Err(Lied("the journal does not take the amended effect")),
-        }
-    }
-
-    /// Notes that files are changed from here on.
-    pub(crate) fn confirmed(&mut self) -> Result<(), Lied> {
-        match &mut self.now {
-            Now::Begun(running) if running.reached == Reached::Begun => {
-                running.reached = Reached::Confirmed;
-                Ok(())
-            }
-            Now::Nothing | Now::Waiting { .. } | Now::Begun(_) => {
-                Err(Lied("the gate confirmed an effect that was not begun"))
-            }
         }
     }
 

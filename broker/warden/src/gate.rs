@@ -117,6 +117,7 @@ async fn run(
         ledger,
         worker,
         cage,
+        mark,
         row,
         socket,
     } = started;
@@ -143,7 +144,7 @@ async fn run(
         ledger: &ledger,
         tell,
         record: Record::default(),
-        effects: Effects::new(shared, row, writer.as_ref(), turns),
+        effects: Effects::new(shared, row, (writer.as_ref(), &mark), turns),
         asks: Asks::new(shared, asker),
         asked: Asked::default(),
     };
@@ -273,7 +274,6 @@ impl Life<'_> {
         let answer = match message {
             Event::Begin(begin) => self.effects.begin(id, begin),
             Event::Amend(intent) => self.effects.amend(intent).map(Some),
-            Event::Confirmed(_) => self.effects.confirmed().map(|()| None),
             Event::Unlock(_) => self.effects.unlock().map(|()| None),
             Event::Finish(end) => self.effects.finish(&end, &content).map(Some),
             Event::Refused(note) => {
@@ -326,7 +326,7 @@ impl Life<'_> {
 
     /// Settles the effect that the gate left, and ends the session in the journal.
     async fn settle(&mut self, id: SessionId, row: SessionRow, writer: Option<&Writer>) {
-        if let (Some(running), Some(writer)) = (self.effects.left(), writer) {
+        if let (Some(left), Some(writer)) = (self.effects.left(), writer) {
             let authority = writer.kept.open();
             let view = authority.as_ref().ok().map(|authority| View {
                 incarnation: self.shared.incarnation,
@@ -335,7 +335,7 @@ impl Life<'_> {
                 roots: &writer.roots,
                 run_as: writer.run_as,
             });
-            if Box::pin(settle(self.shared, view, running)).await == Settled::No {
+            if Box::pin(settle(self.shared, view, left)).await == Settled::No {
                 let word = "its last effect has no receipt yet: the journal does not take it";
                 self.record.said.push(word.to_owned());
                 return;

@@ -1,5 +1,6 @@
 //! Starting a gate, for whatever it is for: its process, its setup, and the proof of its cage.
 
+use crate::mark::Mark;
 use crate::root::SealedRoot;
 use crate::shared::Shared;
 use crate::socket::Socket;
@@ -62,6 +63,7 @@ pub(crate) struct Caged {
     pub(crate) gate: Gate,
     pub(crate) ledger: Socket<LedgerSide>,
     pub(crate) cage: CageReport,
+    pub(crate) mark: Mark,
 }
 
 /// A gate that could not be had, and what there is of it.
@@ -120,14 +122,16 @@ async fn start(
     let sockets = |error: TransportError| Unmade::exhausted("the session's sockets", &error);
     let (ours, theirs) = portcullis_transport::pair().map_err(sockets)?;
     let ledger = Socket::<LedgerSide>::new(ours).map_err(sockets)?;
+    let mark = Mark::new().map_err(|errno| Unmade::exhausted("the gate's mark", &errno))?;
     let gate = match shared.spawner.spawn(theirs).await {
         Ok(gate) => gate,
         Err(error) => return Err(not_started(&error)),
     };
-    // In the order that the protocol says: the session socket, the roots, the lock of all gates.
+    // In the order that the protocol says: the session socket, the roots, the lock of all gates, the
+    // mark.
     let mut descriptors: Vec<_> = served.iter().map(AsFd::as_fd).collect();
     descriptors.extend(launch.roots.iter().map(|root| root.directory()));
-    descriptors.push(shared.state.gates());
+    descriptors.extend([shared.state.gates(), mark.as_fd()]);
     let setup = Command::Setup(launch.setup(shared));
     let deadline = shared.terms.mint_deadline;
     let sent = ledger
@@ -141,7 +145,14 @@ async fn start(
     let wrong = match ledger.receive(&shared.buffer).await {
         Ok(event) => match event.message {
             Event::Ready(cage) => match missing(&cage, launch.run_as) {
-                None => return Ok(Caged { gate, ledger, cage }),
+                None => {
+                    return Ok(Caged {
+                        gate,
+                        ledger,
+                        cage,
+                        mark,
+                    });
+                }
                 Some(missing) => missing,
             },
             Event::Fault(fault) if fault.code == Code::BadPattern => {
@@ -156,7 +167,6 @@ async fn start(
             | Event::Begin(_)
             | Event::Amend(_)
             | Event::Unlock(_)
-            | Event::Confirmed(_)
             | Event::Finish(_)
             | Event::Seen(_)
             | Event::Delegate(_)

@@ -41,6 +41,7 @@ mod lineage;
 mod listen;
 mod locks;
 mod lookup;
+mod mark;
 mod mint;
 mod overlap;
 mod own;

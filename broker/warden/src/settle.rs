@@ -1,7 +1,7 @@
 //! What became of an effect whose gate is gone: a gate that only looks is asked, and its word
 //! becomes the receipt. The locks are held until then.
 
-use crate::effect::{Reached, Running, encoded};
+use crate::effect::{Left, Reached, Running, encoded};
 use crate::launch::{Caged, Launch, launch};
 use crate::locks::{Held, Keys};
 use crate::mint;
@@ -54,13 +54,10 @@ enum Names {
 }
 
 /// Settles the effect of a gate that is gone. Without a view nobody can look.
-pub(crate) async fn settle(shared: &Shared, view: Option<View<'_>>, running: Running) -> Settled {
+pub(crate) async fn settle(shared: &Shared, view: Option<View<'_>>, left: Left) -> Settled {
+    let Left { running, reached } = left;
     let Running {
-        id,
-        intent,
-        held,
-        reached,
-        ..
+        id, intent, held, ..
     } = running;
     let names = match (&held, reached) {
         (Some(_), Reached::Begun) => Names::Untouched,
@@ -198,7 +195,6 @@ async fn observe(shared: &Shared, view: &View<'_>, intent: &Intent) -> Option<Ve
             | Event::Begin(_)
             | Event::Amend(_)
             | Event::Unlock(_)
-            | Event::Confirmed(_)
             | Event::Finish(_)
             | Event::Delegate(_)
             | Event::EndDelegated(_)

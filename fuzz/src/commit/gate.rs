@@ -18,7 +18,8 @@ use portcullis_protocol::session::{Incarnation, Limits, Outcome, SessionId};
 use portcullis_protocol::verb::VerbSet;
 use portcullis_protocol::view::{Digest, RootIndex};
 use portcullis_transport::{Buffer, Endpoint, LedgerSide};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{MemfdFlags, Mode, OFlags};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -93,8 +94,8 @@ pub struct Watch {
     /// Temporaries that are told to be left.
     pub left: u32,
     begun: Option<Intent>,
-    /// The gate has looked under its locks, and changes files.
-    confirmed: bool,
+    /// Effects that were begun: the number of the last.
+    number: u64,
     /// Effects that ended.
     pub receipts: u64,
 }
@@ -115,13 +116,16 @@ impl Gate {
         let root = rustix::fs::open(disk.inside(), flags, Mode::empty()).unwrap();
         let setup = setup(disk.inside());
         let watch = Arc::new(Mutex::new(Watch::default()));
+        let mark = rustix::fs::memfd_create("mark", MemfdFlags::CLOEXEC).unwrap();
         let warden = Warden {
             ledger: Endpoint::new(ours).unwrap(),
             watch: Arc::clone(&watch),
             disk: Arc::clone(disk),
+            mark: mark.try_clone().unwrap(),
         };
         let given = Given {
             ledger,
+            mark,
             socket,
             roots: vec![root],
         };
@@ -206,9 +210,18 @@ struct Warden {
     ledger: Endpoint<LedgerSide>,
     watch: Arc<Mutex<Watch>>,
     disk: Arc<Disk>,
+    mark: OwnedFd,
 }
 
 impl Warden {
+    /// Whether the gate has looked under its locks, and changes files.
+    fn is_confirmed(&self, watch: &Watch) -> bool {
+        let mut number = [0; 8];
+        // Nothing is there before the first.
+        let read = rustix::io::pread(&self.mark, &mut number, 0).unwrap();
+        read == number.len() && u64::from_le_bytes(number) == watch.number
+    }
+
     /// Answers until the gate leaves.
     fn play(self) {
         let (mut buffer, mut scratch) = (Buffer::new(), Vec::new());
@@ -218,12 +231,15 @@ impl Warden {
             let mut watch = self.watch.lock().unwrap();
             let command = match event {
                 Event::Begin(begin) => self.begin(&mut watch, begin.intent),
-                Event::Amend(intent) => amend(&mut watch, intent),
-                Event::Finish(finish) => receipted(&mut watch, &finish),
-                Event::Confirmed(_) => {
-                    assert!(watch.begun.is_some() && !watch.confirmed);
-                    watch.confirmed = true;
-                    continue;
+                Event::Amend(intent) => {
+                    let early = !self.is_confirmed(&watch);
+                    assert!(early, "amended where files are changed: {intent:?}");
+                    amend(&mut watch, intent)
+                }
+                Event::Finish(finish) => {
+                    let confirmed = self.is_confirmed(&watch);
+                    assert!(confirmed || finish.outcome != Outcome::Done, "{finish:?}");
+                    receipted(&mut watch, &finish)
                 }
                 Event::Unlock(_) | Event::Refused(_) | Event::Finished(_) => continue,
                 // Nothing is only asked for, and no session is made within this one.
@@ -262,17 +278,14 @@ impl Warden {
             }
             None => {}
         }
-        (watch.begun, watch.confirmed) = (Some(intent), false);
+        watch.begun = Some(intent);
+        watch.number += 1;
         Command::Begun(Begun {})
     }
 }
 
 /// Another intent of the same names.
 fn amend(watch: &mut Watch, intent: Intent) -> Command {
-    assert!(
-        !watch.confirmed,
-        "amended where files are changed: {intent:?}"
-    );
     let old = watch.begun.replace(intent.clone());
     let old = old.expect("begun");
     let names = |of: &Intent| -> Vec<RelPath> {
@@ -290,8 +303,6 @@ fn amend(watch: &mut Watch, intent: Intent) -> Command {
 /// What is told of an effect is of the names that were announced.
 fn receipted(watch: &mut Watch, finish: &Finish) -> Command {
     let intent = watch.begun.take().expect("begun");
-    let confirmed = std::mem::take(&mut watch.confirmed);
-    assert!(confirmed || finish.outcome != Outcome::Done, "{finish:?}");
     let mut touched = finish.touched.as_slice().iter();
     for step in intent.steps.as_slice() {
         let told = touched.next().expect("every name is told");

@@ -4,8 +4,8 @@ use crate::edits::{edit, matched, region};
 use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::frame::{Message, RequestId, decode, encode};
 use portcullis_protocol::ledger::{
-    Begin, Begun, Command, Confirmed, Event, Finish, Intent, ReceiptId, Seen, SeenStep, Step,
-    Temporary, TreeLock, Unlock,
+    Begin, Begun, Command, Event, Finish, Intent, ReceiptId, Seen, SeenStep, Step, Temporary,
+    TreeLock, Unlock,
 };
 use portcullis_protocol::path::{Label, RelPath};
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -320,7 +320,6 @@ fn event() -> impl Strategy<Value = Event> {
         (tree, intent()).prop_map(|(tree, intent)| Event::Begin(Begin { tree, intent })),
         intent().prop_map(Event::Amend),
         Just(Event::Unlock(Unlock {})),
-        Just(Event::Confirmed(Confirmed {})),
         finish().prop_map(Event::Finish),
         few(seen).prop_map(|steps| Event::Seen(Seen { steps })),
     ]

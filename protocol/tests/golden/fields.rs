@@ -119,7 +119,7 @@ fn message_tables_name_the_fields() {
         check("0x4c", &trusted::commands()),
         check("0x4d", &trusted::events()),
     ];
-    assert_eq!(checked, [18, 19, 20, 19, 8, 16]);
+    assert_eq!(checked, [18, 19, 20, 19, 8, 15]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use portcullis_protocol::control::{
     Verified, Verify, Welcome,
 };
 use portcullis_protocol::ledger::{
-    Begun, Command, Confirmed, Duty, Event, Fault, Finished, RunAs, SessionEnd, Setup, Unlock,
+    Begun, Command, Duty, Event, Fault, Finished, RunAs, SessionEnd, Setup, Unlock,
 };
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::SessionId;
@@ -280,7 +280,6 @@ pub(crate) fn events() -> Vec<Case<Event>> {
         Case::new("event-06-unlock", 0, Event::Unlock(Unlock {})),
         Case::new("event-07-finish", 0, Event::Finish(effects::finish())).with(DIFF),
         Case::new("event-08-seen", 0, Event::Seen(effects::seen())),
-        Case::new("event-15-confirmed", 0, Event::Confirmed(Confirmed {})),
     ];
     cases.extend(granted::events());
     cases

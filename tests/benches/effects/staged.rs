@@ -8,7 +8,7 @@ use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{Begun, Command, Duty, Event, ReceiptId, Setup};
 use portcullis_protocol::view::Digest;
 use portcullis_transport::{Buffer, Descriptors, Endpoint, Side};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{MemfdFlags, Mode, OFlags};
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -66,7 +66,8 @@ impl Staged {
             duty: Duty::Serve,
             ..setup.clone()
         });
-        let descriptors = [served.as_fd(), root.as_fd(), alive.as_fd()];
+        let mark = rustix::fs::memfd_create("mark", MemfdFlags::CLOEXEC).unwrap();
+        let descriptors = [served.as_fd(), root.as_fd(), alive.as_fd(), mark.as_fd()];
         ledger
             .send_with(RequestId::NONE, &setup, &descriptors)
             .unwrap();
@@ -125,7 +126,7 @@ fn play(ledger: &Endpoint<Played>, calls: &Sender<Call>) {
                 number: 1,
                 chain: Digest([7; 32]),
             }),
-            Event::Ready(_) | Event::Confirmed(_) | Event::Finished(_) => continue,
+            Event::Ready(_) | Event::Finished(_) => continue,
             other => panic!("{other:?}"),
         };
         let answered = Instant::now();

@@ -6,12 +6,12 @@ use portcullis_protocol::ledger::{Answered, Claimed as Used};
 use portcullis_protocol::session::{Guarantee, Outcome};
 use portcullis_protocol::view::Digest;
 use portcullis_transport::LedgerSide;
-use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
 fn sides() -> (Arc<Ledger>, Endpoint<LedgerSide>) {
     let (a, b) = portcullis_transport::pair().unwrap();
-    let ledger = Ledger::new(Endpoint::new(a).unwrap());
+    let mark = OwnedFd::from(tempfile::tempfile().unwrap());
+    let ledger = Ledger::new(Endpoint::new(a).unwrap(), mark);
     (Arc::new(ledger), Endpoint::new(b).unwrap())
 }
 

@@ -6,5 +6,6 @@ pub mod change;
 pub mod directory;
 pub mod fault;
 pub mod file;
+pub mod mark;
 pub mod meta;
 pub mod open;

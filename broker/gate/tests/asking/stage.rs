@@ -137,7 +137,8 @@ impl Gate {
         });
         let root = OwnedFd::from(File::open(directory).unwrap());
         let alive = OwnedFd::from(File::open("/dev/null").unwrap());
-        let passed: Vec<_> = served.into_iter().chain([&root, &alive]).collect();
+        let mark = OwnedFd::from(tempfile::tempfile().unwrap());
+        let passed: Vec<_> = served.into_iter().chain([&root, &alive, &mark]).collect();
         let passed: Vec<_> = passed.iter().map(|fd| fd.as_fd()).collect();
         ledger.send_with(RequestId::NONE, &setup, &passed).unwrap();
         let mut buffer = Buffer::new();

@@ -13,7 +13,6 @@ impl Life<'_> {
         while let Ok(event) = self.ledger.receive_now(&self.shared.buffer) {
             let goes_on = match (event.message, &ending) {
                 (Event::Finish(end), _) => self.effects.finish(&end, &event.content).is_ok(),
-                (Event::Confirmed(_), _) => self.effects.confirmed().is_ok(),
                 (Event::Refused(note), _) => self.record.note(note).is_none(),
                 (Event::Finished(finished), Ending::Revoked) => return Ending::Finished(finished),
                 // It asked, and has had no answer: nothing was done.

@@ -3,6 +3,7 @@
 use super::Session;
 use crate::effect::{Turns, Writer};
 use crate::launch::{Caged, Launch, Unmade, launch};
+use crate::mark::Mark;
 use crate::proposals::{Asker, Family, SocketId};
 use crate::shared::Shared;
 use crate::socket::Socket;
@@ -21,6 +22,7 @@ pub(super) struct Started {
     pub(super) ledger: Socket<LedgerSide>,
     pub(super) worker: OwnedFd,
     pub(super) cage: CageReport,
+    pub(super) mark: Mark,
     pub(super) row: SessionRow,
     pub(super) socket: SocketId,
 }
@@ -71,7 +73,12 @@ pub(super) async fn start(shared: &Shared, session: &Session) -> Result<Started,
         lineage: session.lineage.clone(),
         ignore: Some(&session.ignore),
     };
-    let Caged { gate, ledger, cage } = match launch(shared, &how, Some(served)).await {
+    let Caged {
+        gate,
+        ledger,
+        cage,
+        mark,
+    } = match launch(shared, &how, Some(served)).await {
         Ok(caged) => caged,
         Err(unmade) => return Err(unmade.refused().await),
     };
@@ -81,6 +88,7 @@ pub(super) async fn start(shared: &Shared, session: &Session) -> Result<Started,
             ledger,
             worker,
             cage,
+            mark,
             row,
             socket,
         }),

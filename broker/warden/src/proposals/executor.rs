@@ -76,7 +76,12 @@ async fn done(
     work: &Work,
     authority: &Authority,
     execution: &Execution,
-    Caged { gate, ledger, cage }: Caged,
+    Caged {
+        gate,
+        ledger,
+        cage,
+        mark,
+    }: Caged,
 ) -> (Became, Ended) {
     let asker = &work.asker;
     let means = Means {
@@ -94,7 +99,7 @@ async fn done(
         work,
         ledger: &ledger,
         approved: execution.intent(),
-        effects: Effects::approved(&work.shared, asker.row, writer.as_ref(), claim),
+        effects: Effects::approved(&work.shared, asker.row, (writer.as_ref(), &mark), claim),
         claim,
         used: Claimed::No,
         ended: Ended::OnRecord,
@@ -113,7 +118,7 @@ async fn done(
     };
     gate.end(grace).await;
     let over = doing.drain(over);
-    if let (Some(running), Some(writer)) = (doing.effects.left(), &writer) {
+    if let (Some(left), Some(writer)) = (doing.effects.left(), &writer) {
         let view = View {
             incarnation: work.shared.incarnation,
             session: asker.session,
@@ -121,9 +126,9 @@ async fn done(
             roots: &writer.roots,
             run_as: writer.run_as,
         };
-        let cost = running.cost;
+        let cost = left.running.cost;
         // One that has no receipt stays spent, as it is on record.
-        match Box::pin(settle(&work.shared, Some(view), running)).await {
+        match Box::pin(settle(&work.shared, Some(view), left)).await {
             Settled::Yes(Outcome::Failed) => writer.purse.give_back(cost),
             Settled::Yes(Outcome::Done | Outcome::Uncertain) | Settled::No => {}
         }
@@ -235,7 +240,6 @@ impl Doing<'_> {
                 Stop::Yes => Ok(Step::Over(Over::Died)),
             },
             Event::Claim(intent) => self.claim(&intent).map(Step::Answer),
-            Event::Confirmed(_) => self.effects.confirmed().map(|()| Step::Nothing),
             Event::Unlock(_) => self.effects.unlock().map(|()| Step::Nothing),
             Event::Finish(end) => {
                 let receipt = self.effects.finish(&end, &event.content)?;
@@ -346,11 +350,6 @@ impl Doing<'_> {
             match event.message {
                 Event::Finish(end) => {
                     if self.effects.finish(&end, &event.content).is_err() {
-                        break;
-                    }
-                }
-                Event::Confirmed(_) => {
-                    if self.effects.confirmed().is_err() {
                         break;
                     }
                 }

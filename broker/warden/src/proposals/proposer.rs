@@ -123,7 +123,6 @@ async fn said(work: &Work, ledger: &Socket<LedgerSide>) -> Result<(Bound, Vec<u8
         | Event::Fault(_)
         | Event::Begin(_)
         | Event::Amend(_)
-        | Event::Confirmed(_)
         | Event::Unlock(_)
         | Event::Finish(_)
         | Event::Seen(_)

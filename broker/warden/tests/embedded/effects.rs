@@ -167,11 +167,11 @@ pub(crate) fn an_effect_is_begun_ended_and_told() {
     );
 }
 
-pub(crate) fn a_gate_gets_the_lock_of_all_gates_last() {
+pub(crate) fn a_gate_gets_the_lock_of_all_gates_and_its_mark_last() {
     let warden = start();
     let mut runtime = Runtime::greeted(&warden);
     let session = Session::new(&mut runtime, "puppet");
-    assert_eq!(session.tell("descriptors"), "3", "socket, root, lock");
+    assert_eq!(session.tell("descriptors"), "4", "socket, root, lock, mark");
 }
 
 pub(crate) fn one_name_is_for_one_at_a_time_and_notes_pass_a_wait() {
@@ -248,7 +248,6 @@ pub(crate) fn what_is_not_granted_is_not_begun_and_lies_end_the_gate() {
         (&["begin a", "finish b"], "did not announce"),
         (&["begin a", "unlock", "unlock"], "does not hold"),
         (&["begin a", "unlock", "amend a"], "gave back"),
-        (&["begin a", "confirm", "confirm"], "was not begun"),
         (&["begin a", "confirm", "amend a"], "had confirmed"),
         (&["begin delete-tree a shared"], "without being alone"),
     ] {
@@ -319,6 +318,32 @@ pub(crate) fn an_effect_whose_gate_died_is_settled_by_what_is_there() {
         let ends = [&[][..], &["confirm"]].map(|words| dies(&root.0, request, words));
         let unknown = |how| (how, Witness::Nobody, PathState::Unknown);
         assert_eq!(ends, [Outcome::Failed, Outcome::Uncertain].map(unknown));
+    }
+}
+
+pub(crate) fn what_a_gate_said_of_one_effect_says_nothing_of_the_next() {
+    let root = TempDir::new("marked");
+    let warden = start();
+    for (words, outcome) in [
+        (&["confirm"][..], Outcome::Uncertain),
+        (&[], Outcome::Failed),
+    ] {
+        let mut runtime = Runtime::greeted_in(&warden, &root.0);
+        let session = Session::new(&mut runtime, "puppet-mute");
+        assert_eq!(session.ask("begin a"), "begun 7");
+        session.tell("confirm");
+        session.ask("finish a");
+        assert_eq!(session.ask("begin a"), "begun 7");
+        for words in words {
+            session.tell(words);
+        }
+        session.send("die");
+        assert_eq!(runtime.over().cause, OverCause::GateDied);
+        let ends = log(&mut runtime, session.run);
+        let ends = ends.iter().map(|receipt| receipt.end.outcome);
+        let mut ends: Vec<_> = ends.collect();
+        ends.sort_by_key(|end| *end != Outcome::Done);
+        assert_eq!(ends, [Outcome::Done, outcome], "{words:?}");
     }
 }
 

@@ -88,7 +88,7 @@ pub(crate) fn sessions_within_one_another_are_gone_when_the_outermost_has_ended(
     assert_eq!(runtime.status().running, 1);
     assert_eq!(
         other.tell("descriptors"),
-        "3",
+        "4",
         "what is not within it runs on"
     );
 }
@@ -121,7 +121,7 @@ pub(crate) fn sessions_end_with_the_one_around_them_however_it_ends() {
     let child = within(&mut runtime, &parent);
     assert!(matches!(runtime.end(child.id), Answer::Ended(_)));
     assert_eq!(runtime.over().session, child.id);
-    assert_eq!(parent.tell("descriptors"), "3");
+    assert_eq!(parent.tell("descriptors"), "4");
 }
 
 pub(crate) fn a_worker_gets_a_session_within_its_own_and_ends_it() {

@@ -32,7 +32,7 @@ use asking::{
 };
 use draining::a_drained_warden_says_so_and_whom_it_serves;
 use effects::{
-    a_closed_connection_leaves_no_effect_open, a_gate_gets_the_lock_of_all_gates_last,
+    a_closed_connection_leaves_no_effect_open, a_gate_gets_the_lock_of_all_gates_and_its_mark_last,
     a_gate_that_dies_while_it_waits_leaves_its_place,
     a_gate_that_holds_locks_too_long_is_ended_and_settled,
     a_successor_settles_what_a_dead_warden_began, an_effect_is_begun_ended_and_told,
@@ -41,6 +41,7 @@ use effects::{
     locks_of_a_dead_gate_are_kept_until_it_is_settled,
     one_name_is_for_one_at_a_time_and_notes_pass_a_wait,
     the_word_of_a_gate_that_died_after_its_end_holds,
+    what_a_gate_said_of_one_effect_says_nothing_of_the_next,
     what_is_not_granted_is_not_begun_and_lies_end_the_gate,
 };
 use ignores::every_gate_of_a_session_has_the_rules_of_its_order;
@@ -125,11 +126,12 @@ const TESTS: &[(&str, fn())] = tests! {
     executables_that_are_unfit_are_refused_at_start
     too_few_descriptors_are_refused_at_start
     an_effect_is_begun_ended_and_told
-    a_gate_gets_the_lock_of_all_gates_last
+    a_gate_gets_the_lock_of_all_gates_and_its_mark_last
     one_name_is_for_one_at_a_time_and_notes_pass_a_wait
     a_gate_that_dies_while_it_waits_leaves_its_place
     what_is_not_granted_is_not_begun_and_lies_end_the_gate
     an_effect_whose_gate_died_is_settled_by_what_is_there
+    what_a_gate_said_of_one_effect_says_nothing_of_the_next
     locks_of_a_dead_gate_are_kept_until_it_is_settled
     the_word_of_a_gate_that_died_after_its_end_holds
     a_gate_that_holds_locks_too_long_is_ended_and_settled

@@ -2,12 +2,12 @@
 //! do it. An operation is two words, a verb and a name; how it is done is in the file `how`.
 
 use crate::part::{Part, finished, forever, ignores};
-use crate::puppet::{CONTENT, below, file};
+use crate::puppet::{CONTENT, below, confirm, file};
 use portcullis_protocol::approval::{Bound, Lost};
 use portcullis_protocol::bounded::{Bytes, Few};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
-    Asked, Begin, Command, Confirmed, Event, Finish, Intent, SessionEnd, Setup, Step, TreeLock,
+    Asked, Begin, Command, Event, Finish, Intent, SessionEnd, Setup, Step, TreeLock,
 };
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::refusal::{Code, Refusal};
@@ -182,7 +182,7 @@ pub(crate) fn execute(part: &Part, setup: &Setup, held: &[OwnedFd], buffer: &mut
         "slow" => std::thread::sleep(Duration::from_millis(300)),
         _ => {}
     }
-    part.say(&Event::Confirmed(Confirmed {}));
+    confirm(held, 1);
     let outcome = if how == "failed" {
         Outcome::Failed
     } else {

@@ -7,8 +7,8 @@ use portcullis_protocol::authority::Budgets;
 use portcullis_protocol::bounded::{Bytes, Few, Text};
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::ledger::{
-    Begin, Claimed, Command, Confirmed, Event, Finish, Intent, Seen, SeenStep, SessionEnd, Setup,
-    Step, TreeLock, Unlock,
+    Begin, Claimed, Command, Event, Finish, Intent, Seen, SeenStep, SessionEnd, Setup, Step,
+    TreeLock, Unlock,
 };
 use portcullis_protocol::path::RelPath;
 use portcullis_protocol::session::{
@@ -17,7 +17,7 @@ use portcullis_protocol::session::{
 use portcullis_protocol::verb::{ModeSet, Verb, VerbSet};
 use portcullis_protocol::view::{Digest, Kind, ObjectId, PathState, Present, RootIndex};
 use portcullis_transport::Buffer;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
@@ -27,8 +27,10 @@ pub(crate) const CONTENT: &[u8] = b"new";
 pub(crate) struct Puppet<'a> {
     part: &'a Part,
     setup: &'a Setup,
-    /// The session socket, the roots, the lock of all gates.
+    /// The session socket, the roots, the lock of all gates, the mark.
     descriptors: Vec<OwnedFd>,
+    /// Effects that it asked for.
+    begun: Cell<u64>,
     /// The workers' sockets of the sessions that it had delegated.
     children: RefCell<Vec<OwnedFd>>,
 }
@@ -39,6 +41,7 @@ impl<'a> Puppet<'a> {
             part,
             setup,
             descriptors,
+            begun: Cell::new(0),
             children: RefCell::default(),
         }
     }
@@ -73,7 +76,7 @@ impl<'a> Puppet<'a> {
                 self.begin(Verb::named(verb).unwrap(), name, tree);
             }
             ["amend", name] => self.part.say(&Event::Amend(intent(Verb::Write, name))),
-            ["confirm"] => self.part.say(&Event::Confirmed(Confirmed {})),
+            ["confirm"] => confirm(&self.descriptors, self.begun.get()),
             ["unlock"] => self.part.say(&Event::Unlock(Unlock {})),
             ["finish", name] => self.finish(name, Outcome::Done),
             ["fail", name] => self.finish(name, Outcome::Failed),
@@ -104,6 +107,7 @@ impl<'a> Puppet<'a> {
 
     fn begin(&self, verb: Verb, name: &str, tree: TreeLock) {
         let intent = intent(verb, name);
+        self.begun.set(self.begun.get() + 1);
         self.part
             .say_as(RequestId(7), &Event::Begin(Begin { tree, intent }), &[]);
     }
@@ -193,6 +197,13 @@ impl<'a> Puppet<'a> {
         let steps = Few::new(steps.collect()).unwrap();
         self.part.say(&Event::Seen(Seen { steps }));
     }
+}
+
+/// Says that files are changed by the effect of this number.
+pub(crate) fn confirm(descriptors: &[OwnedFd], effect: u64) {
+    let mark = descriptors.last().unwrap();
+    let written = rustix::io::pwrite(mark, &effect.to_le_bytes(), 0).unwrap();
+    assert_eq!(written, 8);
 }
 
 pub(crate) fn below(root: &OwnedFd, name: &str) -> PathBuf {

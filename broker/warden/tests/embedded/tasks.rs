@@ -118,8 +118,8 @@ pub(crate) fn what_was_kept_is_for_its_input_owner_and_conversation() {
     let bare = restore(&mut runtime, bare).unwrap();
     assert_eq!(
         bare.tell("descriptors"),
-        "2",
-        "its socket and the lock of all gates"
+        "3",
+        "its socket, the lock of all gates and its mark"
     );
     // Another connection restores it with roots of its own.
     let mut other = Runtime::greeted_in(&warden, &root.0);
@@ -258,7 +258,7 @@ pub(crate) fn what_is_restored_within_a_session_ends_with_it() {
         ..order(task, runtime.root)
     };
     let elsewhere = restore(&mut runtime, elsewhere).unwrap();
-    assert_eq!(elsewhere.tell("descriptors"), "2");
+    assert_eq!(elsewhere.tell("descriptors"), "3");
     assert!(matches!(runtime.end(around.id), Answer::Ended(_)));
     assert_eq!(runtime.status().running, 1, "only the first is left");
     for _ in 0..3 {
@@ -281,7 +281,7 @@ pub(crate) fn a_session_goes_on_in_another_conversation_with_half_of_what_is_lef
     drop(first);
     let over = runtime.over();
     assert_eq!((over.cause, over.parent), (OverCause::WorkerLeft, None));
-    assert_eq!(second.tell("descriptors"), "3");
+    assert_eq!(second.tell("descriptors"), "4");
     // A task that is kept of it is of its owner and its new conversation.
     let task = seal(&mut runtime, second.id).unwrap();
     let old = order(task, runtime.root);
@@ -301,7 +301,7 @@ pub(crate) fn a_session_goes_on_in_another_conversation_with_half_of_what_is_lef
     std::fs::rename(&root.0, away.0.join("root")).unwrap();
     std::fs::create_dir(&root.0).unwrap();
     let third = go_on(&mut runtime, second.id).unwrap();
-    assert_eq!(third.tell("descriptors"), "2");
+    assert_eq!(third.tell("descriptors"), "3");
     let code = go_on(&mut runtime, SessionId(999_999))
         .map(drop)
         .unwrap_err()
