@@ -301,7 +301,9 @@ impl Report {
         self.clear();
         match self.form {
             Form::Json => drop(self.document("summary", json::done(done, start))),
-            Form::Text => notes(done, "--cursor").iter().for_each(|note| self.say(note)),
+            Form::Text => notes(done, "--cursor")
+                .iter()
+                .for_each(|note| self.say(note)),
         }
     }
 
@@ -327,8 +329,6 @@ impl Report {
             }
         }
     }
-}
-
 }
 
 /// One line on standard error. When that cannot be written there is nobody to tell.
