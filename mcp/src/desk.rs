@@ -20,6 +20,8 @@ type Work = Box<dyn FnOnce(&mut Session) + Send>;
 const WAITING: usize = 64;
 /// The verbs that may last.
 const WALKING: VerbSet = VerbSet::of(&[Verb::List, Verb::Glob, Verb::Search]);
+/// What the session for walks may do: sizes, times and the order by them take a right to look.
+const WALKS: VerbSet = VerbSet::of(&[Verb::List, Verb::Glob, Verb::Search, Verb::Stat]);
 
 /// Which desk a call is brought to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +132,7 @@ fn wishes(identity: &Identity) -> Option<Wishes> {
     let mut wishes = Wishes::new("walks");
     for root in identity.roots.as_slice() {
         let subtree = ask::selector_in(root.label.clone(), ".").ok()?;
-        wishes = wishes.grant(Words::verbs(WALKING), subtree);
+        wishes = wishes.grant(Words::verbs(WALKS), subtree);
     }
     Some(wishes)
 }

@@ -1,6 +1,6 @@
 //! The server's executable, and what it is told.
 
-use crate::args::{Changing, Compat, McpArguments};
+use crate::args::{Compat, McpArguments};
 use crate::reach::SealedRoot;
 use crate::run::{Ready, RunError};
 use crate::worker::LaunchError;
@@ -27,8 +27,8 @@ pub(super) fn executable(given: Option<PathBuf>) -> Result<PathBuf, RunError> {
     })
 }
 
-/// Its command line. A path of the host is told only to one that has to show it, as the server that
-/// it is like does.
+/// Its command line. What may be done is not told: its session says so. A path of the host is told
+/// only to one that has to show it, as the server that it is like does.
 pub(super) fn command(server: PathBuf, arguments: &McpArguments, ready: &Ready) -> Vec<OsString> {
     let mut command = vec![server.into_os_string()];
     let mut say = |option: &str, value: &OsStr| {
@@ -51,10 +51,6 @@ pub(super) fn command(server: PathBuf, arguments: &McpArguments, ready: &Ready) 
                 });
             }),
         }
-    }
-    match arguments.changing() {
-        Changing::Granted => {}
-        Changing::Never => command.push("--read-only".into()),
     }
     command
 }
