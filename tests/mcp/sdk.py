@@ -10,72 +10,12 @@ import traceback
 import anyio
 import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters
+from offered import CALLS, REFERENCE
 from workspace import Transcript, Workspace
 
 GENERATIONS = {"2025-11-25": "legacy", "2026-07-28": "auto"}
 # Far longer than any of these calls takes: what hangs is told as a failure.
 PATIENCE = 60
-
-PATCH = """*** Begin Patch
-*** Update File: src/lib.rs
-@@
--    1
-+    2
-*** Add File: src/two.rs
-+pub fn two() {}
-*** End Patch
-"""
-
-CALLS = [
-    ("read_text_file", {"path": "README.md"}),
-    ("read_text_file", {"path": "notes/long.txt", "startLine": 3, "endLine": 5}),
-    ("read_text_file", {"path": "notes/long.txt", "head": 2}),
-    ("read_text_file", {"path": "notes/long.txt", "tail": 2}),
-    ("read_text_file", {"path": "notes/crlf.txt"}),
-    ("read_text_file", {"path": "latin.txt"}),
-    ("read_text_file", {"path": "latin.txt", "as": "base64"}),
-    ("read_text_file", {"path": "image.png", "as": "media"}),
-    ("read_text_file", {"path": "bad-\\xff.txt"}),
-    ("read_text_file", {"path": "in"}),
-    ("list_directory", {"path": "."}),
-    ("list_directory", {"path": "/"}),
-    ("list_directory", {"path": "src", "details": True}),
-    ("directory_tree", {"path": ".", "excludePatterns": ["many/**"]}),
-    ("search_files", {"path": ".", "pattern": "**/*.rs"}),
-    ("search_content", {"pattern": "one", "context": 1}),
-    ("search_content", {"pattern": "f[n] ", "regex": True, "mode": "count"}),
-    ("search_content", {"pattern": "nowhere at all"}),
-    ("get_file_info", {"path": "README.md"}),
-    ("get_file_info", {"path": ".env", "why": "read"}),
-    ("write_file", {"path": "new/deep/file.txt", "content": "new\n"}),
-    ("write_file", {"path": "README.md", "content": "replaced\n", "dryRun": True}),
-    ("write_file", {"path": "README.md", "content": "Portcullis\nkeeps all files\n"}),
-    ("edit_file", {"path": "notes/crlf.txt", "edits": [{"oldText": "b", "newText": "B"}]}),
-    ("edit_file", {"path": "src/main.rs", "dryRun": True,
-                   "edits": [{"oldText": "one", "newText": "two"}]}),
-    ("apply_patch", {"patch": PATCH}),
-    ("create_directory", {"path": "made/here"}),
-    ("move_file", {"source": "src/two.rs", "destination": "made/two.rs"}),
-    ("delete_file", {"path": "made/two.rs"}),
-    ("delete_file", {"path": "made", "recursive": True}),
-    # Refused.
-    ("read_text_file", {"path": "missing.txt"}),
-    ("read_text_file", {"path": ".env"}),
-    ("read_text_file", {"path": "out"}),
-    ("read_text_file", {"path": "../state"}),
-    ("read_text_file", {"path": "/etc/passwd"}),
-    ("read_text_file", {"path": "pipe"}),
-    ("read_text_file", {}),
-    ("read_text_file", {"path": "README.md", "colour": "red"}),
-    ("read_text_file", {"path": 7}),
-    ("edit_file", {"path": "notes/long.txt", "edits": [{"oldText": "line 1", "newText": "x"}]}),
-    ("edit_file", {"path": "notes/long.txt", "edits": [{"oldText": "", "newText": "x"}]}),
-    ("move_file", {"source": "src/lib.rs", "destination": "src/main.rs"}),
-    ("write_file", {"path": "notes/long.txt", "content": "unseen\n"}),
-    ("search_content", {"pattern": "(", "regex": True}),
-    ("apply_patch", {"patch": "no patch at all"}),
-]
-
 
 def check(holds, what):
     if not holds:
@@ -149,6 +89,39 @@ async def calls(generation):
     check(workspace.read("new/deep/file.txt") == b"new\n", "new file")
     check(not (workspace.root / "made").exists(), "made is not deleted")
     check((workspace.root / "pipe").exists(), "pipe")
+    workspace.gone()
+
+
+async def reference(generation):
+    """All tools of the reference server, with its arguments and absolute paths."""
+    workspace = Workspace()
+    transcript = Transcript("reference.txt")
+
+    def absolute(arguments):
+        places = {"path", "source", "destination"}
+        whole = {
+            key: str(workspace.root / value) if key in places else value
+            for key, value in arguments.items()
+        }
+        if "paths" in whole:
+            whole["paths"] = [str(workspace.root / path) for path in whole["paths"]]
+        return whole
+
+    def plain(value):
+        return json.loads(json.dumps(value).replace(str(workspace.place), "<place>"))
+
+    async with client(workspace.server("--compat", "reference"), generation) as connected:
+        listed = await connected.list_tools()
+        called = {tool for tool, _ in REFERENCE}
+        check({tool.name for tool in listed.tools} == called, [tool.name for tool in listed.tools])
+        check(all(tool.output_schema for tool in listed.tools), "no output schema")
+        await schemas_hold(connected, listed)
+        for tool, arguments in REFERENCE:
+            whole = absolute(arguments)
+            result = wire(await connected.call_tool(tool, whole))
+            transcript.call(tool, plain(whole), plain(result))
+    transcript.held()
+    check(workspace.read("made/new.txt") == b"newer\n", "made/new.txt")
     workspace.gone()
 
 
@@ -382,7 +355,9 @@ async def ends(generation):
     workspace.gone()
 
 
-TESTS = [calls, pages, errors, progress, roots, ends, elicitation, read_only]
+TESTS = [
+    calls, reference, pages, errors, progress, roots, read_only, ends, elicitation,
+]
 
 
 def innermost(error):

@@ -71,6 +71,7 @@ class Workspace:
 # What is another in every run, and what stands for it.
 ANOTHER = [
     (re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
+    (re.compile(r"\b\w{3} \w{3} \d\d 20\d\d \d\d:\d\d:\d\d GMT\+0000 \(Coordinated Universal Time\)"), "<time>"),
     (re.compile(r'("receipt": ?)\d+'), r"\1<receipt>"),
     (re.compile(r"\b(\d+):[0-9a-z]{5}\|"), r"\1:<label>|"),
 ]
