@@ -8,7 +8,7 @@ use serde_json::json;
 
 const TRIES: usize = 1_000;
 /// Tries that the control gets to be beaten in.
-const CONTROL_TRIES: usize = 50_000;
+const CONTROL_TRIES: usize = 2_000_000;
 const SECRET: &str = "it came from outside";
 
 fn tree() -> World {
