@@ -4,17 +4,18 @@ use crate::measure::{alone, in_memory, list, search};
 use portcullis_client::protocol::VERSION;
 use portcullis_client::protocol::bounded::Text;
 use portcullis_client::protocol::frame::RequestId;
+use portcullis_client::protocol::limits::STREAM_FRAME_BYTES;
 use portcullis_client::protocol::session::{
-    Cancel, Completeness, CutReason, Hello, Reply, Request, SearchMode, Syntax,
+    Cancel, Completeness, CutReason, Found, Hello, Reply, Request, SearchMode, Syntax,
 };
 use portcullis_client::{Part, Session};
 use portcullis_tests::World;
 use portcullis_transport::{Buffer, Endpoint, WorkerSide};
 use std::time::Duration;
 
-/// Frames that may come after a cancel was read: what waits in the socket, and one from each that
-/// works.
-const FRAMES: usize = 16;
+/// Bytes that may come after a cancel was read: what waits in the socket, and a frame from each that
+/// works. Not counted in frames, because those that are sent early are small.
+const BYTES: usize = 16 * STREAM_FRAME_BYTES;
 /// What takes longer than this on a busy machine hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -63,6 +64,26 @@ impl Raw {
     }
 }
 
+/// Bytes of what a frame tells, about.
+fn told(reply: &Reply) -> usize {
+    match reply {
+        Reply::Entries(entries) => entries
+            .entries
+            .iter()
+            .map(|entry| entry.path.as_bytes().len() + 4)
+            .sum(),
+        Reply::Matches(matches) => matches
+            .found
+            .iter()
+            .map(|found| match found {
+                Found::Line(line) => line.text.as_slice().len() + 10,
+                Found::File { path } | Found::Count { path, .. } => path.as_bytes().len() + 4,
+            })
+            .sum(),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// A long answer that is cancelled ends after a few frames, whatever is left of it.
 fn cancelled(world: &mut World, request: &Request) {
     let mut raw = Raw::new(world.session().session);
@@ -78,16 +99,21 @@ fn cancelled(world: &mut World, request: &Request) {
     raw.ask(3, &Request::Cancel(Cancel { request: 2 }));
     // The gate cannot send while nobody reads, and has the time to read itself.
     std::thread::sleep(Duration::from_secs(1));
-    let mut frames = 0;
+    let (mut frames, mut bytes) = (0, 0);
     let done = loop {
-        match raw.next() {
-            Reply::Entries(_) | Reply::Matches(_) => frames += 1,
+        let reply = raw.next();
+        match &reply {
+            Reply::Entries(_) | Reply::Matches(_) => {
+                frames += 1;
+                bytes += told(&reply);
+            }
             Reply::Progress(_) => {}
-            Reply::Done(done) => break done,
+            Reply::Done(done) => break done.clone(),
             other => panic!("{other:?}"),
         }
     };
-    assert!(frames <= FRAMES, "{frames} frames after the cancel");
+    println!("{frames} frames, {bytes} bytes after the cancel");
+    assert!(bytes <= BYTES, "{bytes} bytes after the cancel");
     let Completeness::Cut { reason, .. } = done.completeness else {
         panic!("it was complete: the answer is too short for this test")
     };
