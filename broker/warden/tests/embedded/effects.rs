@@ -321,32 +321,6 @@ pub(crate) fn an_effect_whose_gate_died_is_settled_by_what_is_there() {
     }
 }
 
-pub(crate) fn what_a_gate_said_of_one_effect_says_nothing_of_the_next() {
-    let root = TempDir::new("marked");
-    let warden = start();
-    for (words, outcome) in [
-        (&["confirm"][..], Outcome::Uncertain),
-        (&[], Outcome::Failed),
-    ] {
-        let mut runtime = Runtime::greeted_in(&warden, &root.0);
-        let session = Session::new(&mut runtime, "puppet-mute");
-        assert_eq!(session.ask("begin a"), "begun 7");
-        session.tell("confirm");
-        session.ask("finish a");
-        assert_eq!(session.ask("begin a"), "begun 7");
-        for words in words {
-            session.tell(words);
-        }
-        session.send("die");
-        assert_eq!(runtime.over().cause, OverCause::GateDied);
-        let ends = log(&mut runtime, session.run);
-        let ends = ends.iter().map(|receipt| receipt.end.outcome);
-        let mut ends: Vec<_> = ends.collect();
-        ends.sort_by_key(|end| *end != Outcome::Done);
-        assert_eq!(ends, [Outcome::Done, outcome], "{words:?}");
-    }
-}
-
 pub(crate) fn locks_of_a_dead_gate_are_kept_until_it_is_settled() {
     let root = TempDir::new("kept");
     let warden = start();

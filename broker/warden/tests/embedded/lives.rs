@@ -129,7 +129,7 @@ pub(crate) fn a_worker_gets_a_session_within_its_own_and_ends_it() {
     let mut runtime = Runtime::greeted(&warden);
     let parent = Session::new(&mut runtime, "puppet");
     let child = delegated(&parent);
-    assert_eq!(parent.tell("child 0 descriptors"), "3", "its socket came");
+    assert_eq!(parent.tell("child 0 descriptors"), "4", "its socket came");
     assert_eq!(runtime.status().running, 2);
     // One within that.
     assert_eq!(parent.tell("child 0 delegate puppet"), "said");

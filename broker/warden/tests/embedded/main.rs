@@ -12,6 +12,7 @@ mod draining;
 mod effects;
 mod ignores;
 mod lives;
+mod marks;
 mod part;
 mod proposed;
 mod puppet;
@@ -41,7 +42,6 @@ use effects::{
     locks_of_a_dead_gate_are_kept_until_it_is_settled,
     one_name_is_for_one_at_a_time_and_notes_pass_a_wait,
     the_word_of_a_gate_that_died_after_its_end_holds,
-    what_a_gate_said_of_one_effect_says_nothing_of_the_next,
     what_is_not_granted_is_not_begun_and_lies_end_the_gate,
 };
 use ignores::every_gate_of_a_session_has_the_rules_of_its_order;
@@ -54,6 +54,7 @@ use lives::{
     sessions_end_with_the_one_around_them_however_it_ends,
     sessions_within_one_another_are_gone_when_the_outermost_has_ended,
 };
+use marks::what_a_gate_said_of_one_effect_says_nothing_of_the_next;
 use part::Part;
 use portcullis_protocol::control::{Answer, Order, OverCause, Refusals, Sessions};
 use portcullis_protocol::ledger::NOTES_MAX;
