@@ -1,4 +1,7 @@
-//! Who holds the session: a thread, to which calls are brought one after the other.
+//! Who holds the session: calls are worked on one after the other.
+//!
+//! Most take less time than it takes to wake another thread, so they are worked on at once, where they
+//! came in. Only where the session is taken is a call brought to a thread that waits for it.
 //!
 //! Listings, globs and searches may last; they have a desk of their own, at a session that was
 //! delegated from the first and may do nothing but those. So a long search keeps no read waiting.
@@ -10,6 +13,7 @@ use portcullis_client::protocol::session::{Identity, Progress};
 use portcullis_client::protocol::verb::{Verb, VerbSet};
 use portcullis_client::words::Words;
 use portcullis_client::{Session, Wishes, ask};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread;
 use tokio::sync::{mpsc, oneshot};
 
@@ -34,8 +38,17 @@ pub(crate) enum Lane {
 
 /// The desks of one session.
 pub(crate) struct Desks {
+    session: Arc<Mutex<Session>>,
     first: mpsc::Sender<Work>,
     walks: Option<mpsc::Sender<Work>>,
+}
+
+/// What came of a call, or will.
+pub(crate) enum Brought<T> {
+    /// It was done at once.
+    Done(T),
+    /// It waits, or is worked on.
+    Coming(oneshot::Receiver<T>),
 }
 
 /// What a call that is worked on sees of its caller.
@@ -80,11 +93,13 @@ impl Desks {
             Some(wishes) => session
                 .delegate(&wishes)
                 .ok()
-                .map(|made| desk(made.session)),
+                .map(|made| desk(Arc::new(Mutex::new(made.session)))),
             None => None,
         };
+        let session = Arc::new(Mutex::new(session));
         Self {
-            first: desk(session),
+            first: desk(Arc::clone(&session)),
+            session,
             walks,
         }
     }
@@ -94,10 +109,15 @@ impl Desks {
         &self,
         lane: Lane,
         work: impl FnOnce(&mut Session) -> T + Send + 'static,
-    ) -> Option<oneshot::Receiver<T>> {
+    ) -> Option<Brought<T>> {
         let desk = match (lane, &self.walks) {
             (Lane::Walks, Some(walks)) => walks,
-            (Lane::First, _) | (Lane::Walks, None) => &self.first,
+            (Lane::Walks, None) => &self.first,
+            // A walk at this desk has the session for as long as it lasts.
+            (Lane::First, _) => match self.session.try_lock() {
+                Ok(mut session) => return Some(Brought::Done(work(&mut session))),
+                Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => &self.first,
+            },
         };
         let (done, answer) = oneshot::channel();
         let work: Work = Box::new(move |session| {
@@ -105,16 +125,16 @@ impl Desks {
             done.send(work(session)).ok();
         });
         desk.send(work).await.ok()?;
-        Some(answer)
+        Some(Brought::Coming(answer))
     }
 }
 
 /// A thread that works on what is brought until nobody can bring anything any more.
-fn desk(mut session: Session) -> mpsc::Sender<Work> {
+fn desk(session: Arc<Mutex<Session>>) -> mpsc::Sender<Work> {
     let (sender, mut waiting) = mpsc::channel::<Work>(WAITING);
     thread::spawn(move || {
         while let Some(work) = waiting.blocking_recv() {
-            work(&mut session);
+            work(&mut session.lock().unwrap_or_else(PoisonError::into_inner));
         }
     });
     sender

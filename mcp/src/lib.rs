@@ -18,6 +18,7 @@ mod schema;
 mod server;
 mod strict;
 mod style;
+mod sys;
 #[cfg(test)]
 mod tests;
 mod tool;

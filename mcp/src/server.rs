@@ -1,7 +1,7 @@
 //! The server: requests in, tools found, answers written as their client reads them.
 
 use crate::answer::Answer;
-use crate::desk::{Desks, Job};
+use crate::desk::{Brought, Desks, Job};
 use crate::failure::Failure;
 use crate::name::Names;
 use crate::refused::AskBy;
@@ -115,7 +115,8 @@ impl Server {
             })
             .await;
         match brought {
-            Some(answer) => waited(answer, progress, context)
+            Some(Brought::Done(ended)) => ended,
+            Some(Brought::Coming(answer)) => waited(answer, progress, context)
                 .await
                 .unwrap_or_else(|| Err(gone())),
             None => Err(gone()),

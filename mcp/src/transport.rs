@@ -1,28 +1,42 @@
 //! Messages on the standard descriptors: one JSON document a line, read strictly and within a
 //! bound. What is no message is answered with an error and never reaches a tool.
 
-use crate::strict;
+use crate::{strict, sys};
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, mpsc};
 
 /// Bytes of one message, at most. A longer one is answered with an error, and not kept.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Messages read ahead of those that are worked on.
+/// Messages read ahead of those that are worked on, where they are read by a thread.
 const AHEAD: usize = 64;
+/// Bytes read at once.
+const CHUNK: usize = 64 * 1024;
 
 /// The standard descriptors.
 pub(crate) struct Stdio {
-    messages: mpsc::Receiver<ClientJsonRpcMessage>,
+    input: Input,
     out: Out,
     open: Arc<Open>,
+}
+
+/// How messages come in.
+enum Input {
+    /// On this thread, which is woken when there is something to read: no other has to be.
+    Here(Lines),
+    /// From a thread that waits for them, where a descriptor cannot be waited for in any other way: a
+    /// file. Nothing comes after an error.
+    Thread(mpsc::Receiver<ClientJsonRpcMessage>),
 }
 
 /// Where messages are written, whole lines at a time.
@@ -37,21 +51,144 @@ struct Open {
 }
 
 impl Stdio {
-    /// Starts to read standard input on a thread of its own: it cannot be waited for in any other
-    /// way that works for pipes, terminals and files alike.
+    /// Starts to read standard input. Within a runtime.
     pub(crate) fn start() -> Self {
-        Self::over(io::stdin(), io::stdout())
-    }
-
-    fn over(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Self {
-        let (sender, messages) = mpsc::channel(AHEAD);
-        let out = Out(Arc::new(Mutex::new(Box::new(output))));
-        let errors = out.clone();
-        std::thread::spawn(move || read_all(BufReader::new(input), &sender, &errors));
+        let out = Out(Arc::new(Mutex::new(Box::new(io::stdout()))));
+        // Not made non-blocking: others may have the same pipe or terminal.
+        let input = match sys::standard_input() {
+            Some(standard) => Input::Here(Lines::new(standard)),
+            None => {
+                let (sender, messages) = mpsc::channel(AHEAD);
+                let errors = out.clone();
+                std::thread::spawn(move || read_all(BufReader::new(io::stdin()), &sender, &errors));
+                Input::Thread(messages)
+            }
+        };
         Self {
-            messages,
+            input,
             out,
             open: Arc::default(),
+        }
+    }
+}
+
+/// Lines of a descriptor that can be waited for.
+struct Lines {
+    from: AsyncFd<io::Stdin>,
+    room: Box<[u8]>,
+    /// What was read and not given yet.
+    held: Vec<u8>,
+    /// Bytes of it that hold no end of a line.
+    looked: usize,
+    state: Reading,
+}
+
+/// Whether a read would not wait.
+fn is_readable() -> io::Result<bool> {
+    let stdin = rustix::stdio::stdin();
+    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+    let now = Timespec::default();
+    loop {
+        match rustix::event::poll(&mut polled, Some(&now)) {
+            Ok(ready) => return Ok(ready > 0),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Where the reading is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Within lines that are kept.
+    Kept,
+    /// Within one that is too long.
+    Dropped,
+    /// At the end.
+    Over,
+}
+
+impl Lines {
+    fn new(from: AsyncFd<io::Stdin>) -> Self {
+        Self {
+            from,
+            room: vec![0; CHUNK].into_boxed_slice(),
+            held: Vec::new(),
+            looked: 0,
+            state: Reading::Kept,
+        }
+    }
+
+    /// The next message. Given up while it waits, it has lost nothing.
+    async fn next(&mut self, out: &Out) -> Option<ClientJsonRpcMessage> {
+        loop {
+            match self.line() {
+                Some(line) => match message(&line) {
+                    Ok(Some(message)) => return Some(message),
+                    Ok(None) => {}
+                    Err(bad) => refuse(out, &bad.id, bad.code, &bad.what).ok()?,
+                },
+                None if self.state == Reading::Over => return None,
+                None => {
+                    if self.held.len() > MESSAGE_BYTES_MAX {
+                        self.held = Vec::new();
+                        self.looked = 0;
+                        self.state = Reading::Dropped;
+                        too_long(out).ok()?;
+                    }
+                    self.fill().await.ok()?;
+                }
+            }
+        }
+    }
+
+    /// A whole line, without its end.
+    fn line(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let new = self.held.get(self.looked..).unwrap_or_default();
+            let Some(at) = new.iter().position(|byte| *byte == b'\n') else {
+                self.looked = self.held.len();
+                return match self.state {
+                    Reading::Kept => None,
+                    Reading::Dropped => {
+                        self.held.clear();
+                        self.looked = 0;
+                        None
+                    }
+                    // The last line may lack its newline.
+                    Reading::Over => {
+                        self.looked = 0;
+                        Some(std::mem::take(&mut self.held)).filter(|line| !line.is_empty())
+                    }
+                };
+            };
+            let rest = self.held.split_off(self.looked + at + 1);
+            let mut line = std::mem::replace(&mut self.held, rest);
+            self.looked = 0;
+            line.pop();
+            match self.state {
+                Reading::Dropped => self.state = Reading::Kept,
+                Reading::Kept | Reading::Over => return Some(line),
+            }
+        }
+    }
+
+    /// Reads what is there, once there is something.
+    async fn fill(&mut self) -> io::Result<()> {
+        loop {
+            let mut ready = self.from.readable().await?;
+            // Readiness may be of what was read already, and a read would then wait.
+            if !is_readable()? {
+                ready.clear_ready();
+                continue;
+            }
+            let read = rustix::io::read(rustix::stdio::stdin(), &mut *self.room)?;
+            if read == 0 {
+                self.state = Reading::Over;
+            }
+            let new = self.room.get(..read).unwrap_or_default();
+            self.held.extend_from_slice(new);
+            return Ok(());
         }
     }
 }
@@ -77,7 +214,11 @@ impl Transport<RoleServer> for Stdio {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let Some(message) = self.messages.recv().await else {
+        let next = match &mut self.input {
+            Input::Here(lines) => lines.next(&self.out).await,
+            Input::Thread(messages) => messages.recv().await,
+        };
+        let Some(message) = next else {
             self.open.all_closed().await;
             return None;
         };
@@ -98,7 +239,9 @@ impl Transport<RoleServer> for Stdio {
     }
 
     async fn close(&mut self) -> Result<(), io::Error> {
-        self.messages.close();
+        if let Input::Thread(messages) = &mut self.input {
+            messages.close();
+        }
         Ok(())
     }
 }
@@ -141,8 +284,7 @@ fn read_all(mut input: impl BufRead, messages: &mpsc::Sender<ClientJsonRpcMessag
         match read_line(&mut input, &mut line) {
             Ok(Line::End) | Err(_) => return,
             Ok(Line::TooLong) => {
-                let what = format!("a message has at most {MESSAGE_BYTES_MAX} bytes");
-                if refuse(out, &Value::Null, ErrorCode::INVALID_REQUEST, &what).is_err() {
+                if too_long(out).is_err() {
                     return;
                 }
             }
@@ -235,6 +377,11 @@ fn id_of(line: &[u8]) -> Value {
         Ok(Id { id }) if id.is_string() || id.is_number() => id,
         Ok(_) | Err(_) => Value::Null,
     }
+}
+
+fn too_long(out: &Out) -> io::Result<()> {
+    let what = format!("nothing was done: a message has at most {MESSAGE_BYTES_MAX} bytes");
+    refuse(out, &Value::Null, ErrorCode::INVALID_REQUEST, &what)
 }
 
 fn refuse(out: &Out, id: &Value, code: ErrorCode, what: &str) -> io::Result<()> {

@@ -189,7 +189,8 @@ fn is_test(path: &Path) -> bool {
 }
 
 /// The modules of the MCP server, innermost first.
-const MCP_ORDER: [&str; 14] = [
+const MCP_ORDER: [&str; 15] = [
+    "sys",
     "strict",
     "schema",
     "style",

@@ -4,7 +4,7 @@ use super::answer::{Answer, Trouble};
 use super::call::Call;
 use super::directories::Directories;
 use super::tools::{ALL, Nature, Tool};
-use crate::desk::{Desks, Job};
+use crate::desk::{Brought, Desks, Job};
 use crate::failure::Failure;
 use crate::name::Names;
 use crate::server::{GONE, ask_by, waited};
@@ -84,7 +84,8 @@ impl Reference {
             call.run(session, &within.directories, &job)
         });
         let ended = match brought.await {
-            Some(answer) => waited(answer, progress, context).await,
+            Some(Brought::Done(ended)) => Some(ended),
+            Some(Brought::Coming(answer)) => waited(answer, progress, context).await,
             None => None,
         };
         ended.unwrap_or_else(|| Err(Trouble::Said(format!("nothing was changed: {GONE}"))))

@@ -90,7 +90,7 @@ fn dry_run() -> Property {
 }
 
 fn version() -> Property {
-    text("version", "refuse unless it still has it")
+    text("version", "that it must have")
 }
 
 fn limit() -> Property {
@@ -106,7 +106,7 @@ fn exclude() -> Property {
 }
 
 fn include_ignored() -> Property {
-    flag("includeIgnored", "also dot names and what .gitignore names")
+    flag("includeIgnored", "dot names too, and what .gitignore names")
 }
 
 fn sort_by() -> Property {
@@ -159,7 +159,7 @@ fn edit() -> Vec<Property> {
 fn list() -> Vec<Property> {
     vec![
         path(),
-        flag("details", "size, time, link target"),
+        flag("details", "sizes, times, links"),
         sort_by(),
         limit(),
         cursor(),
@@ -208,6 +208,6 @@ fn content() -> Vec<Property> {
 }
 
 fn info() -> Vec<Property> {
-    let why = "say in full why this is allowed or not";
+    let why = "say in full";
     vec![path(), word("why", &Verb::ALL.map(Verb::name), why)]
 }

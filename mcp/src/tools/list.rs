@@ -151,7 +151,15 @@ pub(super) fn put(text: &mut String, name: &str, entry: &Entry) {
         name.push('/');
     }
     match &entry.detail {
-        None => text.push_str(&name),
+        None => {
+            text.push_str(&name);
+            match entry.kind {
+                Kind::File | Kind::Directory => {}
+                Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
+                    text.push_str(&format!(" [{}]", entry.kind.name()));
+                }
+            }
+        }
         Some(detail) => {
             let line = told::Line {
                 kind: entry.kind,

@@ -61,8 +61,9 @@ impl Call {
     /// Where it is worked on.
     pub(crate) const fn lane(&self) -> Lane {
         match self {
-            Self::List(_) | Self::Tree(_) | Self::Files(_) | Self::Content(_) => Lane::Walks,
+            Self::Tree(_) | Self::Files(_) | Self::Content(_) => Lane::Walks,
             Self::Read(_)
+            | Self::List(_)
             | Self::Write(_)
             | Self::Edit(_)
             | Self::Patch(_)

@@ -78,6 +78,51 @@ fn what_is_no_right_message_reaches_no_file_and_the_next_is_answered() {
 }
 
 #[test]
+fn a_message_that_is_too_long_is_refused_and_the_next_is_answered() {
+    let mut world = World::new(own!("own-gate"));
+    world.write("x", "x\n");
+    let mut client = Client::start(world.session().session);
+    let piece = vec![b'x'; 1024 * 1024];
+    for _ in 0..65 {
+        client.raw(&piece);
+    }
+    client.raw(b"\n");
+    let said = client.next();
+    assert_eq!(said["error"]["code"], -32600, "{said}");
+    client.done("read_text_file", &json!({"path": "x"}));
+    let (rest, code) = client.end();
+    assert!(rest.is_empty(), "{rest:?}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn input_that_is_a_file_is_answered_to_its_end() {
+    use std::process::{Command, Stdio};
+    let mut world = World::new(own!("own-gate"));
+    world.write("x", "x\n");
+    let lines = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "file", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+            "name": "read_text_file", "arguments": {"path": "x"}}}),
+    ];
+    let input = world.place.path().join("input");
+    // The last line has no newline.
+    std::fs::write(&input, lines.map(|line| line.to_string()).join("\n")).unwrap();
+    let mut command = Command::new(own!("own-mcp"));
+    command.stdin(std::fs::File::open(&input).unwrap());
+    command.stdout(Stdio::piped());
+    world.session().session.attach(&mut command).unwrap();
+    let output = command.output().unwrap();
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said.lines().count(), 2, "{said}");
+    assert!(said.contains(r#""text":"x\n""#), "{said}");
+}
+
+#[test]
 fn a_client_that_names_other_directories_gets_no_others() {
     let mut world = World::new(own!("own-gate"));
     world.write("x", "inside\n");

@@ -60,7 +60,10 @@ fn what_is_no_file_is_answered_at_once_and_nothing_waits_for_it() {
             .status();
         assert!(made.unwrap().success());
     }
+    std::os::unix::fs::symlink("x", world.inside().join("ln")).unwrap();
     let mut client = Client::start(world.session().session);
+    let (text, _) = client.done("list_directory", &json!({"path": "."}));
+    assert!(text.starts_with("ln [link]\np0 [fifo]\n"), "{text}");
     let ids: Vec<u64> = (0..8)
         .map(|n| client.begin_call("read_text_file", &json!({"path": format!("p{n}")})))
         .collect();
