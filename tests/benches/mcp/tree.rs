@@ -33,7 +33,7 @@ fn fill(root: &Path) {
         fs::write(root.join(format!("list/entry-{number}.txt")), "x").unwrap();
     }
     fs::write(root.join("read.txt"), lines()).unwrap();
-    fs::write(root.join("write.txt"), "x").unwrap();
+    // `write.txt` is made by the servers: some replace only what they have written or shown.
     fs::write(root.join("edit.txt"), format!("state 0\n{}", lines())).unwrap();
 }
 
