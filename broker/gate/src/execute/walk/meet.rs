@@ -344,7 +344,7 @@ impl<H: Hunt> Walk<H> {
             // Something is mounted there.
             Ok(_) | Err(Errno::XDEV) => Ok(()),
             // Names of a directory that may be listed and not entered cannot be looked up by anybody.
-            Err(Errno::ACCESS) if self.ground.is_still_at(looking.above) => Ok(()),
+            Err(Errno::ACCESS) if self.ground.still_at(looking.above).is_ok() => Ok(()),
             Err(errno) => Err(errno),
         }
     }

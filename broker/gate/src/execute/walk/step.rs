@@ -83,19 +83,23 @@ impl<H: Hunt> Walk<H> {
     /// one above is at its place afterwards, one in it that was not renamed since before the walk is
     /// too; every other is looked for by itself.
     fn confirm(&self, parent: Option<&Above>, looked: &mut [(Place, Looked<H::Told>)]) {
-        let steady = parent.is_some_and(|parent| self.ground.is_still_at(parent));
+        let steady = parent.is_some_and(|parent| self.ground.still_at(parent).is_ok());
         for (_, found) in looked {
             let Some(above) = &found.above else { continue };
-            if steady && found.age == Age::Older || self.ground.is_still_at(above) {
+            if steady && found.age == Age::Older {
                 continue;
             }
-            let (ends, changed) = match above.depth {
-                0 => (Ends::StartGone, 0),
-                _ => (Ends::No, 1),
+            let Err(errno) = self.ground.still_at(above) else {
+                continue;
             };
-            let statistics = Statistics {
-                changed,
-                ..Statistics::default()
+            let mut statistics = Statistics::default();
+            let ends = match above.depth {
+                0 => Ends::StartGone,
+                _ => {
+                    // Not to be looked at is not the same as gone.
+                    count(&mut statistics, errno);
+                    Ends::No
+                }
             };
             found.outcomes = vec![Outcome::Ready(Piece::counting(statistics, ends))];
         }
@@ -249,13 +253,14 @@ impl<H: Hunt> Walk<H> {
 }
 
 impl Ground {
-    /// Whether a directory is at its place now.
-    pub(super) fn is_still_at(&self, above: &Above) -> bool {
-        let found = self
-            .root_fd()
-            .and_then(|root| open::below(root, &above.path, Purpose::Look))
-            .and_then(open::observation);
-        found.is_ok_and(|seen| (seen.stamp.device, seen.stamp.inode) == above.object)
+    /// Makes sure that a directory is at its place now.
+    pub(super) fn still_at(&self, above: &Above) -> Result<(), Errno> {
+        let seen =
+            open::below(self.root_fd()?, &above.path, Purpose::Look).and_then(open::observation)?;
+        match (seen.stamp.device, seen.stamp.inode) == above.object {
+            true => Ok(()),
+            false => Err(Errno::STALE),
+        }
     }
 
     /// Whether what was seen of a directory says that it was not renamed since the walk began.
