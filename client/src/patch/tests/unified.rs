@@ -462,3 +462,15 @@ fn a_deletion_expects_the_text_it_shows() {
         assert_eq!(digest.0, *blake3::hash(content).as_bytes());
     }
 }
+
+#[test]
+fn an_empty_line_without_a_newline_is_no_line() {
+    for hunk in [
+        "@@ -9 +9,2 @@\n-\n\\ No newline\n+z\n+y\n",
+        "@@ -1,2 +1 @@\n-a\n-\n\\ No newline\n+z\n",
+    ] {
+        let patch = format!("--- a/x\n+++ b/x\n{hunk}");
+        let error = parse(patch.as_bytes(), Format::Unified, None);
+        assert!(error.unwrap_err().to_string().contains("no line"), "{hunk}");
+    }
+}

@@ -158,6 +158,15 @@ impl Texts {
 
     /// The last line ends the file without a newline.
     fn end_of_file(&mut self, number: usize) -> Result<(), PatchError> {
+        if let Some(Part::Keep(run) | Part::Remove(run) | Part::Insert(run)) =
+            self.parts.parts.last()
+            && (run == b"\n" || run.ends_with(b"\n\n"))
+        {
+            return Err(PatchError::new(
+                number,
+                "an empty line without a newline is no line: leave out both it and this mark",
+            ));
+        }
         match self.last {
             Last::Both => {
                 self.old.without_newline();
