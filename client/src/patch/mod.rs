@@ -81,6 +81,21 @@ impl From<PatchError> for Error {
     }
 }
 
+/// Takes the newline from the last of these lines, as `\ No newline` says. An empty one would be no
+/// line then, and is refused in every format.
+fn without_newline(number: usize, lines: &mut Vec<u8>) -> Result<(), PatchError> {
+    if lines == b"\n" || lines.ends_with(b"\n\n") {
+        return Err(PatchError::new(
+            number,
+            "an empty line without a newline is no line: leave out both it and this mark",
+        ));
+    }
+    if lines.ends_with(b"\n") {
+        lines.pop();
+    }
+    Ok(())
+}
+
 /// The format a text is written in: the one whose first mark comes first. None when there is no
 /// mark of any.
 pub fn detect(patch: &[u8]) -> Option<Format> {

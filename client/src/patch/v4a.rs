@@ -3,7 +3,7 @@
 mod chunk;
 
 use super::wrapper::End;
-use super::{Lines, Names, PatchError, no_carriage_return, shown};
+use super::{Lines, Names, PatchError, no_carriage_return, shown, without_newline};
 use crate::change::{Changes, Edit, Tiers, create, delete, rename};
 use portcullis_protocol::session::{Expect, Parents};
 
@@ -178,8 +178,9 @@ fn added(lines: &mut Lines<'_>) -> Result<Vec<u8>, PatchError> {
         lines.skip();
     }
     if let Some([b'\\', ..]) = lines.peek()
-        && content.pop().is_some()
+        && !content.is_empty()
     {
+        without_newline(lines.number(), &mut content)?;
         lines.skip();
     }
     let number = lines.number();

@@ -172,6 +172,17 @@ const REFUSED: &[(&str, usize, &str)] = &[
         "an empty one is `+` alone",
     ),
     ("*** Add File: x\n\\ No newline\n", 3, "begins with `+`"),
+    // An empty line without a newline is no line.
+    ("*** Add File: x\n+\n\\ No newline\n", 4, "no line"),
+    ("*** Add File: x\n+a\n+\n\\ No newline\n", 5, "no line"),
+    ("*** Update File: x\n-\n\\ No newline\n+a\n", 4, "no line"),
+    ("*** Update File: x\n-a\n+\n\\ No newline\n", 5, "no line"),
+    (
+        "*** Update File: x\n-a\n b\n \n\\ No newline\n",
+        6,
+        "no line",
+    ),
+    ("*** Update File: x\n-a\n\n\\ No newline\n", 5, "no line"),
     (
         "*** Add File: x\n+a\n\\ No newline\n+b\n",
         5,

@@ -1,5 +1,6 @@
 //! The chunks of a section: what leads to each, and its lines.
 
+use super::super::without_newline;
 use super::{AFTER_THE_LAST, Header, Lines, PatchError, header, misplaced_move, shown, unknown};
 use crate::change::{Edges, Hunk, Part, TextEdit};
 use portcullis_protocol::limits::LEADS_MAX;
@@ -229,7 +230,7 @@ impl Chunk {
             && let Some(Part::Keep(run) | Part::Remove(run) | Part::Insert(run)) =
                 self.hunk.parts.last_mut()
         {
-            run.pop();
+            without_newline(number, run)?;
         }
         (self.old, self.new) = (old, new);
         self.hunk.edges = Edges::End;

@@ -1,6 +1,6 @@
 //! The lines of a hunk, taken one after another.
 
-use super::super::super::PatchError;
+use super::super::super::{PatchError, without_newline};
 use crate::change::{self, Part};
 
 /// What was read of a hunk.
@@ -158,15 +158,6 @@ impl Texts {
 
     /// The last line ends the file without a newline.
     fn end_of_file(&mut self, number: usize) -> Result<(), PatchError> {
-        if let Some(Part::Keep(run) | Part::Remove(run) | Part::Insert(run)) =
-            self.parts.parts.last()
-            && (run == b"\n" || run.ends_with(b"\n\n"))
-        {
-            return Err(PatchError::new(
-                number,
-                "an empty line without a newline is no line: leave out both it and this mark",
-            ));
-        }
         match self.last {
             Last::Both => {
                 self.old.without_newline();
@@ -183,9 +174,8 @@ impl Texts {
         }
         if let Some(Part::Keep(run) | Part::Remove(run) | Part::Insert(run)) =
             self.parts.parts.last_mut()
-            && run.ends_with(b"\n")
         {
-            run.pop();
+            without_newline(number, run)?;
         }
         Ok(())
     }
