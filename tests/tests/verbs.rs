@@ -9,7 +9,7 @@ use portcullis_protocol::session::{
     Order, Passing, Range, ReadEnd, Rest, Search, SearchMode, Steadiness, Survey, Syntax,
 };
 use portcullis_protocol::view::{Kind, Role};
-use portcullis_tests::{World, code, own, read};
+use portcullis_tests::{Opened, World, code, own, read};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 
@@ -789,4 +789,60 @@ fn a_session_within_another_never_has_more() {
         read(&mut strange, "a/x").is_err(),
         "another owner leaves nothing"
     );
+}
+
+/// Threads of the gate of a session.
+fn threads(world: &mut World, opened: &Opened) -> usize {
+    let report = world.control.status().unwrap();
+    let mut sessions = report.sessions.as_slice().iter();
+    let gate = sessions.find(|s| s.session == opened.id).unwrap().gate;
+    std::fs::read_dir(format!("/proc/{gate}/task"))
+        .unwrap()
+        .count()
+}
+
+#[test]
+fn the_names_of_a_small_directory_are_told_by_the_first_thread() {
+    const FEW: usize = 1024;
+    let mut world = world();
+    for (directory, many) in [("few", FEW), ("more", FEW + 1)] {
+        for n in 0..many {
+            world.write(&format!("{directory}/{}{n}", n % 7), "");
+        }
+    }
+    let mut names = |directory: &str, lists: &[fn(&mut List)]| {
+        let mut opened = world.session();
+        let mut answers = Vec::new();
+        for change in lists {
+            let mut list = ask::list(ask::selector(directory).unwrap());
+            change(&mut list);
+            let mut stream = opened.session.list(&list).unwrap();
+            let entries: Vec<_> = stream.by_ref().map(Result::unwrap).collect();
+            answers.push((entries, stream.finish().unwrap()));
+        }
+        (answers, threads(&mut world, &opened))
+    };
+    let (few, threads) = names("few", &[|_| {}, |list| list.limit = 10, |_| {}]);
+    assert_eq!(threads, 1);
+    assert_eq!(few[0].0.len(), FEW);
+    assert!(
+        few[0]
+            .0
+            .is_sorted_by(|a, b| a.path.as_bytes() < b.path.as_bytes())
+    );
+    assert_eq!(few[0].1.completeness, Completeness::Complete);
+    assert_eq!((&few[1].0[..], &few[2]), (&few[0].0[..10], &few[0]));
+    // What is told by another thread is the same.
+    let (deep, threads) = names("few", &[|list| list.depth = 2]);
+    assert!(threads > 1);
+    assert_eq!(deep[0], few[0]);
+    // One name more, and it is told by another: whole, and once.
+    let (more, threads) = names("more", &[|_| {}]);
+    assert!(threads > 1);
+    let (entries, done) = &more[0];
+    assert_eq!(entries.len(), FEW + 1);
+    assert!(entries.is_sorted_by(|a, b| a.path.as_bytes() < b.path.as_bytes()));
+    assert_eq!(done.completeness, Completeness::Complete);
+    let counted = (done.statistics.directories, done.statistics.sent);
+    assert_eq!(counted, (1, u64::try_from(FEW + 1).unwrap()));
 }

@@ -16,7 +16,7 @@ use crate::asked::Unaskable;
 use crate::asking::{self, alone};
 use crate::bind::{Bound, bind};
 use crate::confirm::{Confirmed, Unconfirmed, confirm};
-use crate::execute::{self, Ended};
+use crate::execute::{self, Answered, Ended};
 use crate::ledger::{Begun, Broken, Ledger};
 use crate::meter::Cost;
 use crate::outlet::{Gone, Outlet};
@@ -32,7 +32,7 @@ use portcullis_protocol::authority::Operation;
 use portcullis_protocol::ledger::{Finish, ReceiptId};
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    Changed, Deed, Links, Outcome, Planned, Read, Reply, Request, Selector, Upload, Uploaded,
+    Changed, Deed, Links, List, Outcome, Planned, Read, Reply, Request, Selector, Upload, Uploaded,
 };
 use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::Digest;
@@ -363,6 +363,34 @@ pub(crate) fn answer_short(
             stopped(session, &request, refusal, outlet).map(|()| None)
         }
     }
+}
+
+/// What came of a listing that was to be answered at once.
+pub(crate) enum Listed {
+    Answered,
+    /// The directory has many names; it is bound, for [`execute::list`] on a stream.
+    Many(Bound),
+    /// It is refused, which may take an approval, and so as long as what is approved.
+    Refused,
+}
+
+/// Answers a listing of one directory if it has few names. Else nothing of it was told.
+pub(crate) fn list_short(
+    session: &Arc<Session>,
+    (ask, input): (&List, Option<Digest>),
+    outlet: &mut Outlet,
+) -> Result<Listed, Gone> {
+    let operation = Operation {
+        input,
+        ..Operation::of(Verb::List)
+    };
+    let Ok(bound) = follow(session, operation, &ask.selector) else {
+        return Ok(Listed::Refused);
+    };
+    Ok(match execute::list_short(session, &bound, ask, outlet)? {
+        Answered::Yes => Listed::Answered,
+        Answered::Long => Listed::Many(bound),
+    })
 }
 
 /// The same as [`reach`], through a link in the last component.

@@ -4,9 +4,10 @@ use crate::cage::Caged;
 use crate::composition::Composition;
 use crate::counters::{Counted, Counters};
 use crate::delegating::Delegating;
+use crate::execute::is_of_names;
 use crate::outlet::{Gone, Outlet, Running};
 use crate::pace::Pace;
-use crate::pipeline::{self, Used};
+use crate::pipeline::{self, Listed, Used};
 use crate::plan::Order;
 use crate::session::Session;
 use crate::streams::{Streams, Work};
@@ -17,7 +18,7 @@ use portcullis_protocol::frame::{DecodeError, RequestId};
 use portcullis_protocol::ledger::SessionEnd;
 use portcullis_protocol::refusal::{Code, Refusal};
 use portcullis_protocol::session::{
-    ChangeComposed, Closing, Compose, Composed, Hello, Limits, Ping, Read, Reply, Request,
+    ChangeComposed, Closing, Compose, Composed, Hello, Limits, List, Ping, Read, Reply, Request,
     UploadId, Uploaded, Welcome,
 };
 use portcullis_protocol::view::Digest;
@@ -181,6 +182,7 @@ impl Conversation {
         let input = self.session.input(&request, content);
         match request {
             Request::Read(read) => self.read(id, read, input)?,
+            Request::List(list) if is_of_names(&list) => self.list(id, list, input)?,
             Request::List(_) | Request::Glob(_) | Request::Search(_) => {
                 self.stream(id, Work::Request(request))?;
             }
@@ -290,7 +292,16 @@ impl Conversation {
         };
         match pipeline::answer_short(&self.session, (&read, input), selector, &mut self.outlet)? {
             None => Ok(()),
-            Some(bound) => self.stream(id, Work::Bound(read, bound)),
+            Some(bound) => self.stream(id, Work::Read(read, bound)),
+        }
+    }
+
+    /// The names of one directory are answered here if they are few.
+    fn list(&mut self, id: RequestId, list: List, input: Option<Digest>) -> Result<(), Gone> {
+        match pipeline::list_short(&self.session, (&list, input), &mut self.outlet)? {
+            Listed::Answered => Ok(()),
+            Listed::Many(bound) => self.stream(id, Work::List(list, bound)),
+            Listed::Refused => self.stream(id, Work::Request(Request::List(list))),
         }
     }
 

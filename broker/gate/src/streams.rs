@@ -10,7 +10,7 @@ use crate::pipeline;
 use crate::session::Session;
 use portcullis_protocol::frame::RequestId;
 use portcullis_protocol::refusal::{Code, Refusal};
-use portcullis_protocol::session::{Read, Request};
+use portcullis_protocol::session::{List, Read, Request};
 use portcullis_transport::{Endpoint, SessionSide};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -26,7 +26,9 @@ pub(crate) enum Work {
     /// A request, from the start.
     Request(Request),
     /// A read whose one file is bound already and turned out to be long.
-    Bound(Read, Bound),
+    Read(Read, Bound),
+    /// A listing whose directory is bound already and turned out to have many names.
+    List(List, Bound),
 }
 
 struct Job {
@@ -126,8 +128,11 @@ impl Streams {
                     let Job { work, mut outlet } = job;
                     let answered = match work {
                         Work::Request(request) => pipeline::answer(&session, &request, &mut outlet),
-                        Work::Bound(read, bound) => {
+                        Work::Read(read, bound) => {
                             execute::read_bound(&session, &read, bound, &mut outlet)
+                        }
+                        Work::List(list, bound) => {
+                            execute::list(&session, bound, &list, &mut outlet)
                         }
                     };
                     if let Err(Gone) = answered {

@@ -5,7 +5,7 @@ use super::frames::{Ended, Frames};
 use super::glob::Patterns;
 use super::sorted::{Sorted, Timed};
 use super::walk::{
-    Ground, Hunt, Interrupt, Listing, Met, Passes, Route, Takes, Tell, Then, Walk, Wants,
+    Ground, Hunt, Interrupt, Length, Listing, Met, Passes, Route, Takes, Tell, Then, Walk, Wants,
 };
 use crate::bind::Bound;
 use crate::outlet::{Gone, Outlet};
@@ -39,6 +39,15 @@ pub(super) struct Ask<'a> {
     pub(super) order: Order,
     pub(super) limit: u32,
     pub(super) cursor: Option<&'a Cursor>,
+    pub(super) length: Length,
+}
+
+/// Whether a request was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answered {
+    Yes,
+    /// It is more than is answered at once, and nothing was told of it.
+    Long,
 }
 
 /// Which names are told.
@@ -87,6 +96,17 @@ impl Ask<'_> {
         }
     }
 
+    fn route(&self, resume: Option<RelPath>, passes: Passes) -> Route {
+        Route {
+            verb: self.verb,
+            depth: self.depth,
+            resume,
+            passes,
+            listing: Listing::Told,
+            length: self.length,
+        }
+    }
+
     /// Walks, and sends what `choose` takes.
     pub(super) fn answer(
         self,
@@ -94,14 +114,15 @@ impl Ask<'_> {
         bound: &Bound,
         choose: Choose,
         outlet: &mut Outlet,
-    ) -> Result<(), Gone> {
+    ) -> Result<Answered, Gone> {
+        let yes = |()| Answered::Yes;
         let start = bound.observation().stamp;
         let checked = self
             .check(bound.path())
             .and_then(|passes| Ok((passes, self.after(start, bound.path())?)));
         let (passes, after) = match checked {
             Ok(checked) => checked,
-            Err(refusal) => return outlet.refuse(&refusal),
+            Err(refusal) => return outlet.refuse(&refusal).map(yes),
         };
         let (resume, sorted, most) = match (&after, self.order) {
             (Some(After::Name(path)), _) => (Some(path.clone()), None, self.limit),
@@ -111,13 +132,7 @@ impl Ask<'_> {
                 (None, Some(Mutex::new(sorted)), u32::MAX)
             }
         };
-        let route = Route {
-            verb: self.verb,
-            depth: self.depth,
-            resume,
-            passes,
-            listing: Listing::Told,
-        };
+        let route = self.route(resume, passes);
         let hunt = Finding {
             start: bound.path().clone(),
             choose,
@@ -129,7 +144,11 @@ impl Ask<'_> {
         let interrupt = Interrupt::new(outlet, time);
         let mut frames = Frames::new(outlet, &session.meter, bound.binding(), most);
         let walk = Walk::new(session, bound, route, interrupt, hunt);
-        let mut ended = Ended::of(walk.run(&mut frames))?;
+        let ended = walk.run(&mut frames);
+        if walk.is_long() {
+            return Ok(Answered::Long);
+        }
+        let mut ended = Ended::of(ended)?;
         let mut sorted = Told::InOrder(after);
         if let Some(kept) = &walk.hunt().sorted {
             let kept = kept.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -143,13 +162,15 @@ impl Ask<'_> {
         let sent = frames.finish()?;
         let cut = match ended {
             Ended::Told(cut) => cut,
-            Ended::Refused(refusal) => return outlet.refuse(&refusal.of(self.verb)),
+            Ended::Refused(refusal) => {
+                return outlet.refuse(&refusal.of(self.verb)).map(yes);
+            }
         };
         let done = Done {
             completeness: completeness(cut, sorted, sent.last, start),
             statistics: sent.statistics,
         };
-        outlet.send(&Reply::Done(done), &[])
+        outlet.send(&Reply::Done(done), &[]).map(yes)
     }
 }
 

@@ -1,6 +1,7 @@
 //! glob: names below a directory that match a pattern.
 
 use super::entries::{Ask, Choose};
+use super::walk::Length;
 use crate::bind::Bound;
 use crate::outlet::{Gone, Outlet};
 use crate::policy::compile_glob;
@@ -29,6 +30,7 @@ fn ask(glob: &Glob) -> Ask<'_> {
         order: glob.order,
         limit: glob.limit,
         cursor: glob.cursor.as_ref(),
+        length: Length::Any,
     }
 }
 
@@ -46,7 +48,9 @@ pub(crate) fn glob(
     outlet: &mut Outlet,
 ) -> Result<(), Gone> {
     match patterns(glob) {
-        Ok(patterns) => ask(glob).answer(session, &bound, Choose::Matching(patterns), outlet),
+        Ok(patterns) => ask(glob)
+            .answer(session, &bound, Choose::Matching(patterns), outlet)
+            .map(drop),
         Err(refusal) => outlet.refuse(&refusal),
     }
 }

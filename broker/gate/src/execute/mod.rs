@@ -13,8 +13,9 @@ mod survey;
 mod walk;
 
 pub(crate) use apply::{Ended, apply};
+pub(crate) use entries::Answered;
 pub(crate) use glob::{check as check_glob, glob};
-pub(crate) use list::{check as check_list, list};
+pub(crate) use list::{check as check_list, is_of_names, list, list_short};
 pub(crate) use read::{is_short, read, read_bound};
 pub(crate) use search::{check as check_search, search};
 

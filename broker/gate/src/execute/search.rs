@@ -4,8 +4,8 @@ use super::cursor::After;
 use super::frames::{Ended, Frames, Stop};
 use super::glob::Patterns;
 use super::walk::{
-    Go, Ground, Hunt, Interrupt, Listing, Met, Passes, Piece, Relief, Route, Takes, Tell, Then,
-    Walk, Wants,
+    Go, Ground, Hunt, Interrupt, Length, Listing, Met, Passes, Piece, Relief, Route, Takes, Tell,
+    Then, Walk, Wants,
 };
 use crate::bind::Bound;
 use crate::outlet::{Gone, Outlet};
@@ -115,6 +115,7 @@ pub(crate) fn search(
                 resume: resume.clone(),
                 passes,
                 listing: Listing::Opened,
+                length: Length::Any,
             };
             Walk::new(session, &bound, route, interrupt, hunt).run(&mut frames)
         }

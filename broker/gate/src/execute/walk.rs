@@ -40,7 +40,7 @@ use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Kind, RootIndex};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tell::Role;
@@ -230,6 +230,16 @@ pub(super) struct Route {
     /// Whether names are told as they are listed, so that each list must have been this directory's
     /// at this place when it was read.
     pub(super) listing: Listing,
+    pub(super) length: Length,
+}
+
+/// How many names the directory where a walk begins may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Length {
+    /// As many as it has.
+    Any,
+    /// Few. Where it has more, the walk ends before anything is told, and [`Walk::is_long`] says so.
+    Short,
 }
 
 /// See [`Route::listing`].
@@ -253,6 +263,8 @@ pub(super) struct Ground {
     /// Bytes of names held by directories that are not done with.
     names_held: Arc<AtomicUsize>,
     seen: Seen,
+    /// Whether a walk that was to be short is not.
+    long: AtomicBool,
 }
 
 /// How far all threads are, whatever is told by now.
@@ -336,6 +348,7 @@ impl<H: Hunt> Walk<H> {
             began_at: now.tv_sec.saturating_sub(1),
             names_held: Arc::default(),
             seen: Seen::default(),
+            long: AtomicBool::new(false),
         };
         let start = ground.start(bound.path());
         Arc::new(Self {
@@ -350,6 +363,11 @@ impl<H: Hunt> Walk<H> {
     /// What is done with what is met.
     pub(super) fn hunt(&self) -> &H {
         &self.hunt
+    }
+
+    /// Whether it was to be short and is not: it was given up, and nothing was told.
+    pub(super) fn is_long(&self) -> bool {
+        self.ground.long.load(Ordering::Relaxed)
     }
 
     /// Walks to the end; gives why it stopped early, if it did.

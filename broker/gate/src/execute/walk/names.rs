@@ -13,9 +13,6 @@ use std::os::fd::BorrowedFd;
 /// What a name costs beside its own bytes: its row.
 const ROW_BYTES: usize = size_of::<Row>();
 
-/// Names between two looks at whether they are still wanted.
-const NAMES_BETWEEN: u32 = 4096;
-
 /// Directories among them at most: each waits to be entered, with a result before it and one of its own,
 /// which is far more than its name.
 const DIRECTORIES_MAX: usize = 8192;
@@ -98,13 +95,14 @@ impl Names {
 
     /// Reads the smallest names of `wanted` in an open directory, into at most `room` bytes, of which
     /// each takes `each` more. Gives what is left, and which ignore files the directory has, whatever
-    /// was asked for. Reading is given up, with `CANCELED`, where `is_over` says so.
+    /// was asked for. Reading is given up, with `CANCELED`, where `is_over` says so of how many names
+    /// were seen by then.
     pub(in crate::execute) fn read(
         &mut self,
         (directory, fetch): (BorrowedFd<'_>, &mut Fetch),
         wanted: &Rest,
         (room, each): (usize, usize),
-        is_over: &dyn Fn() -> bool,
+        is_over: &dyn Fn(u32) -> bool,
     ) -> Result<(Rest, Present), Errno> {
         self.clear();
         let mut present = Present::default();
@@ -113,7 +111,7 @@ impl Names {
         let (mut seen, mut over) = (0_u32, false);
         directory::each(directory, fetch, |named| {
             seen = seen.wrapping_add(1);
-            if seen.is_multiple_of(NAMES_BETWEEN) && is_over() {
+            if is_over(seen) {
                 over = true;
                 return ControlFlow::Break(());
             }

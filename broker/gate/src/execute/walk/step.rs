@@ -4,7 +4,7 @@ use super::board::{Outcome, Place};
 use super::meet::Looking;
 use super::names::Rest;
 use super::tell::{Ends, Piece, Role, count};
-use super::{Above, Ground, Hunt, Listing, Means, Outcomes, Start, Unit, Walk};
+use super::{Above, Ground, Hunt, Length, Listing, Means, Outcomes, Start, Unit, Walk};
 use crate::execute::frames::Stop;
 use crate::ignored::{Present, Rules};
 use crate::policy::Room;
@@ -21,6 +21,11 @@ use std::sync::atomic::Ordering;
 const NAMES_MAX: usize = 3 * 1024 * 1024;
 /// The same for one directory, however much the others hold.
 const NAMES_MIN: usize = 16 * 1024;
+
+/// Names between two looks at whether they are still wanted.
+const NAMES_BETWEEN: u32 = 4096;
+/// Names of a directory that is listed at once: a second fetch of names from the kernel is the last.
+const SHORT_NAMES: u32 = 1024;
 
 /// A directory that was looked at.
 struct Looked<T> {
@@ -238,7 +243,18 @@ impl<H: Hunt> Walk<H> {
         // What is told of each name has its whole path in it.
         let each = path.as_bytes().len();
         let fetch = &mut means.fetch;
-        let is_over = || ground.interrupt.reason().is_some();
+        let is_over = |seen: u32| match ground.route.length {
+            Length::Short => {
+                let long = seen > SHORT_NAMES;
+                if long {
+                    ground.long.store(true, Ordering::Relaxed);
+                }
+                long
+            }
+            Length::Any => {
+                seen.is_multiple_of(NAMES_BETWEEN) && ground.interrupt.reason().is_some()
+            }
+        };
         let names = &mut means.names;
         let (rest, present) =
             names.read((directory.as_fd(), fetch), wanted, (room, each), &is_over)?;
