@@ -4,6 +4,7 @@ use crate::bounded::{BytesVisitor, Text, TextError};
 use crate::limits::{LABEL_BYTES_MAX, NAME_BYTES_MAX, PATH_BYTES_MAX};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 
 /// Why bytes are not a name or a path.
@@ -184,6 +185,19 @@ impl<'de> Deserialize<'de> for RelPath {
 /// UTF-8 without control or invisible characters stays; a backslash is doubled; everything else
 /// is `\xNN` for each byte. [`unescape`] gives the bytes back.
 pub fn escape(bytes: &[u8]) -> String {
+    escaped(bytes).into_owned()
+}
+
+/// The same, without a copy of what stays as it is: most names are printable ASCII.
+pub fn escaped(bytes: &[u8]) -> Cow<'_, str> {
+    let plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'\\';
+    match std::str::from_utf8(bytes) {
+        Ok(text) if bytes.iter().all(plain) => Cow::Borrowed(text),
+        Ok(_) | Err(_) => Cow::Owned(escaped_by_char(bytes)),
+    }
+}
+
+fn escaped_by_char(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
@@ -448,6 +462,7 @@ mod tests {
         fn escape_is_reversible(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             let shown = escape(&bytes);
             prop_assert!(!shown.chars().any(char::is_control));
+            prop_assert_eq!(&shown, &escaped_by_char(&bytes));
             prop_assert_eq!(unescape(&shown), Some(bytes));
         }
 

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::name::{self, Names};
 use portcullis_client::protocol::bounded::{Bytes, Few};
 use portcullis_client::protocol::limits::WALK_DEPTH_MAX;
-use portcullis_client::protocol::path::escape;
+use portcullis_client::protocol::path::{escape, escaped};
 use portcullis_client::protocol::session::{Detail, Entry, List, Order, Passing};
 use portcullis_client::protocol::view::Kind;
 use portcullis_client::{Session, ask, told};
@@ -127,7 +127,7 @@ pub(super) fn list(
         // All are of one directory.
         let path = entry.path.as_kernel_bytes();
         let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
-        put(&mut answer.text, &escape(last), &entry);
+        put(&mut answer.text, &escaped(last), &entry);
     })?;
     tell(&mut answer, &ended, "entries", names);
     Ok(answer)
@@ -146,13 +146,14 @@ fn roots(names: &Names) -> Answer {
 
 /// One entry of this name, a line.
 pub(super) fn put(text: &mut String, name: &str, entry: &Entry) {
-    let mut name = name.to_owned();
-    if entry.kind == Kind::Directory {
-        name.push('/');
-    }
+    let slash = match entry.kind {
+        Kind::Directory => "/",
+        Kind::File | Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => "",
+    };
     match &entry.detail {
         None => {
-            text.push_str(&name);
+            text.push_str(name);
+            text.push_str(slash);
             match entry.kind {
                 Kind::File | Kind::Directory => {}
                 Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
@@ -166,7 +167,7 @@ pub(super) fn put(text: &mut String, name: &str, entry: &Entry) {
                 mode: detail.mode,
                 size: detail.size,
                 modified: detail.modified,
-                name,
+                name: format!("{name}{slash}"),
                 link: detail.link.as_ref().map(Bytes::as_slice),
             };
             text.push_str(&line.to_string());
