@@ -68,13 +68,14 @@ fn replaced(one: &Touched, was: &Present, now: &Present, roots: &[RootView]) -> 
     let done = match one.verb {
         Verb::Edit => "edited",
         Verb::Chmod => return format!("mode {:o} -> {:o} {name}", was.mode, now.mode),
+        // Nothing replaces a directory: it was as wanted already.
+        Verb::Mkdir => return format!("unchanged {name}"),
         Verb::Stat
         | Verb::Read
         | Verb::List
         | Verb::Glob
         | Verb::Search
         | Verb::Write
-        | Verb::Mkdir
         | Verb::Move
         | Verb::Delete
         | Verb::DeleteTree
@@ -156,6 +157,14 @@ mod tests {
             before,
             after,
         }
+    }
+
+    #[test]
+    fn a_directory_that_is_there_already_is_not_said_to_be_replaced() {
+        let there = is(Kind::Directory, 0o755);
+        let made = touch(Verb::Mkdir, "d", PathState::Absent, there);
+        let found = touch(Verb::Mkdir, "d", there, there);
+        assert_eq!(done(&[made, found], &[]), ["created d/", "unchanged d/"]);
     }
 
     #[test]
