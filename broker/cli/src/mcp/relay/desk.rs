@@ -53,8 +53,7 @@ pub(super) struct Desk<'a> {
     chair: Chair<'a>,
     seal: Seal,
     review: Review,
-    /// Questions that were not answered yet, by their ids.
-    questions: BTreeMap<String, Asked>,
+    questions: Questions,
     /// Calls by id, the latest last, with what tells them from others.
     calls: VecDeque<(String, [u8; 32])>,
     /// Proposals nobody is asked about again.
@@ -63,13 +62,27 @@ pub(super) struct Desk<'a> {
     unasked: u64,
 }
 
+/// Questions that were not answered yet, by their ids, and until when they can be.
+#[derive(Debug)]
+struct Questions(BTreeMap<String, (Asked, Time)>);
+
+impl Questions {
+    /// Whether one more can be open. One that nobody has answered is over with its proposal.
+    fn have_room(&mut self, now: Time) -> bool {
+        if self.0.len() >= QUESTIONS_MAX {
+            self.0.retain(|_, (_, until)| until.0 > now.0);
+        }
+        self.0.len() < QUESTIONS_MAX
+    }
+}
+
 impl<'a> Desk<'a> {
     pub(super) const fn new(chair: Chair<'a>, seal: Seal, review: Review) -> Self {
         Self {
             chair,
             seal,
             review,
-            questions: BTreeMap::new(),
+            questions: Questions(BTreeMap::new()),
             calls: VecDeque::new(),
             done: BTreeSet::new(),
             unasked: 0,
@@ -111,14 +124,15 @@ impl<'a> Desk<'a> {
         let Some(proposal) = self.waiting(id) else {
             return Outward::Pass;
         };
-        if self.questions.len() >= QUESTIONS_MAX {
+        if !self.questions.have_room(Time::now()) {
             self.unasked += 1;
             return Outward::Pass;
         }
         self.leave(id);
         let name = self.seal.question();
         let line = wire::question(&name, &question::text(&proposal, self.review));
-        self.questions.insert(name, asked(&proposal));
+        let until = Time(proposal.record.summary.expires_ms);
+        self.questions.0.insert(name, (asked(&proposal), until));
         Outward::PassThen(line)
     }
 
@@ -204,7 +218,7 @@ impl<'a> Desk<'a> {
     /// The answer to a question, which is over with it.
     fn answer(&mut self, message: &Fields<'_>) {
         let id: Option<String> = message.read("id");
-        let Some(asked) = id.and_then(|id| self.questions.remove(&id)) else {
+        let Some((asked, _)) = id.and_then(|id| self.questions.0.remove(&id)) else {
             return;
         };
         let verdict = match message.raw("result") {
@@ -251,5 +265,32 @@ fn asked(proposal: &Proposal) -> Asked {
     Asked {
         proposal: proposal.record.summary.id,
         input: proposal.record.input,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_protocol::view::Digest;
+
+    #[test]
+    fn questions_that_nobody_answers_are_over_with_their_proposals() {
+        let mut questions = Questions(BTreeMap::new());
+        let asked = Asked {
+            proposal: ProposalId(1),
+            input: Digest([0; 32]),
+        };
+        for at in 0..QUESTIONS_MAX {
+            assert!(questions.have_room(Time(0)));
+            let until = Time(if at == 0 { 500 } else { 1000 });
+            questions.0.insert(at.to_string(), (asked, until));
+        }
+        assert!(!questions.have_room(Time(499)));
+        assert!(questions.have_room(Time(500)));
+        assert_eq!(questions.0.len(), QUESTIONS_MAX - 1);
+        questions.0.insert("more".to_owned(), (asked, Time(1000)));
+        assert!(!questions.have_room(Time(999)));
+        assert!(questions.have_room(Time(1000)));
+        assert!(questions.0.is_empty());
     }
 }
