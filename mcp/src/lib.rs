@@ -16,6 +16,7 @@ mod name;
 mod refused;
 mod schema;
 mod server;
+mod short;
 mod strict;
 mod style;
 mod sys;

@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::name::Names;
+use crate::short::short;
 use portcullis_client::protocol::refusal::Code;
 use portcullis_client::{Changed, Error, json, label, told};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
@@ -44,11 +45,12 @@ impl Failure {
         let mut meta = MetaObject::new();
         let said = match self {
             Self::Broker(error) => json::error(error),
+            // An argument that is no right one may be as large as a message.
             Self::Arguments(what) | Self::Unshown { what, .. } => json!({
                 "changed": Changed::Unchanged.name(),
                 "code": self.code(),
                 "retryable": false,
-                "message": what,
+                "message": short(what),
             }),
         };
         meta.insert(ERROR.to_owned(), said);
@@ -66,7 +68,7 @@ impl Failure {
     fn text(&self, names: &Names) -> String {
         match self {
             Self::Arguments(what) | Self::Unshown { what, .. } => {
-                format!("nothing was changed: {what}")
+                format!("nothing was changed: {}", short(what))
             }
             Self::Broker(error) => {
                 let mut lines = vec![error.to_string()];

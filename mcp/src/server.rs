@@ -5,15 +5,16 @@ use crate::desk::{Brought, Desks, Job};
 use crate::failure::Failure;
 use crate::name::Names;
 use crate::refused::AskBy;
+use crate::short::short;
 use crate::style::{Answers, Style};
 use crate::tool::{Name, Objects};
 use crate::tools::Call;
 use portcullis_client::Session;
 use portcullis_client::protocol::session::{Identity, Progress};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
-    PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ProtocolVersion,
-    ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
+    ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+    ProgressToken, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -175,11 +176,24 @@ fn gone() -> Failure {
     }
 }
 
-/// How a person could be asked through this client.
+/// Why a request that nothing else takes is not answered: what is asked is unknown, or how.
+pub(crate) fn not_taken(request: &CustomRequest) -> ErrorData {
+    const TAKEN: [&str; 3] = ["ping", "tools/list", "tools/call"];
+    let method = short(&request.method);
+    if TAKEN.contains(&method.as_str()) {
+        let what = format!("nothing was done: the params are not those of {method}");
+        return ErrorData::invalid_params(what, None);
+    }
+    let what = format!("nothing was done: there is no method {method}");
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, what, None)
+}
+
+/// How a person could be asked through this client. Who takes addresses alone has no form.
 pub(crate) fn ask_by(context: &RequestContext<RoleServer>) -> AskBy {
     let can = context
         .client_capabilities()
-        .is_some_and(|can| can.elicitation.is_some());
+        .and_then(|can| can.elicitation)
+        .is_some_and(|can| can.form.is_some() || can.url.is_none());
     let version = context.protocol_version();
     let by_answer =
         version.is_some_and(|version| version.as_str() >= ASKS_BY_ANSWER_SINCE.as_str());
@@ -243,6 +257,14 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(
             self.offered(self.style(&context)),
         ))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(not_taken(&request))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

@@ -1,5 +1,6 @@
 //! What is offered, held to what is read.
 
+use crate::failure::Failure;
 use crate::tool::{Name, Objects};
 use crate::tools::Call;
 use serde_json::{Value, json};
@@ -29,14 +30,14 @@ fn the_list_of_tools_is_small_and_says_of_each_what_it_may_do() {
     }
 }
 
-/// A value that fits a property.
-fn some(schema: &Value) -> Value {
+/// A value that fits a schema, with all that it has a name for.
+pub(crate) fn some(schema: &Value) -> Value {
     if let Some(words) = schema["enum"].as_array() {
         return words[0].clone();
     }
     match schema["type"].as_str().unwrap() {
         "string" => json!("x"),
-        "integer" => json!(1),
+        "integer" | "number" => json!(1),
         "boolean" => json!(true),
         "array" => json!([some(&schema["items"])]),
         "object" => {
@@ -73,11 +74,6 @@ fn every_argument_that_is_offered_is_read_and_no_other() {
         }
         let known = said.matches('`').count() / 2 - 1;
         assert_eq!(known, fields.len(), "{}: {said}", tool.name());
-        for name in schema["required"].as_array().unwrap() {
-            let mut less = fields.clone();
-            less.remove(name.as_str().unwrap()).unwrap();
-            assert!(Call::read(tool, less).is_err(), "{}: {name}", tool.name());
-        }
         let words = fields.iter().flat_map(|(name, _)| {
             let words = schema["properties"][name]["enum"].as_array().cloned();
             words
@@ -93,6 +89,39 @@ fn every_argument_that_is_offered_is_read_and_no_other() {
                 "{}: {name} {word}",
                 tool.name()
             );
+        }
+    }
+}
+
+#[test]
+fn an_argument_that_is_missing_null_or_another_thing_is_read_as_its_schema_says() {
+    for tool in Name::ALL {
+        let schema = Value::Object((*tool.arguments()).clone());
+        let fields = some(&schema).as_object().unwrap().clone();
+        let required = schema["required"].as_array().unwrap();
+        for name in fields.keys() {
+            let needed = required.iter().any(|one| one == name);
+            let mut less = fields.clone();
+            less.remove(name).unwrap();
+            let without = Call::read(tool, less.clone()).map(|call| format!("{call:?}"));
+            assert_eq!(without.is_err(), needed, "{}: {name}", tool.name());
+            // Some clients write what they leave out.
+            less.insert(name.clone(), Value::Null);
+            match (Call::read(tool, less), without) {
+                (Ok(call), Ok(without)) => assert_eq!(format!("{call:?}"), without),
+                (Err(Failure::Arguments(said)), Err(_)) => {
+                    assert!(said.starts_with(&format!("`{name}`: ")), "{said}");
+                }
+                (read, without) => panic!("{}: {name}: {read:?} {without:?}", tool.name()),
+            }
+            let mut wrong = fields.clone();
+            wrong.insert(name.clone(), json!({"a": 1}));
+            match Call::read(tool, wrong) {
+                Err(Failure::Arguments(said)) => {
+                    assert!(said.starts_with(&format!("`{name}`: ")), "{said}");
+                }
+                other => panic!("{}: {name}: {other:?}", tool.name()),
+            }
         }
     }
 }

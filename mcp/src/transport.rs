@@ -1,6 +1,7 @@
 //! Messages on the standard descriptors: one JSON document a line, read strictly and within a
 //! bound. What is no message is answered with an error and never reaches a tool.
 
+use crate::short::short;
 use crate::{strict, sys};
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, JsonRpcMessage, RequestId};
@@ -214,28 +215,20 @@ impl Transport<RoleServer> for Stdio {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let next = match &mut self.input {
-            Input::Here(lines) => lines.next(&self.out).await,
-            Input::Thread(messages) => messages.recv().await,
-        };
-        let Some(message) = next else {
-            self.open.all_closed().await;
-            return None;
-        };
-        match &message {
-            JsonRpcMessage::Request(request) => self.open.open(request.id.clone()),
-            JsonRpcMessage::Notification(notification) => {
-                if let rmcp::model::ClientNotification::CancelledNotification(cancelled) =
-                    &notification.notification
-                    && let Some(id) = &cancelled.params.request_id
-                {
-                    // It is not answered any more.
-                    self.open.close(id);
-                }
+        loop {
+            let next = match &mut self.input {
+                Input::Here(lines) => lines.next(&self.out).await,
+                Input::Thread(messages) => messages.recv().await,
+            };
+            let Some(message) = next else {
+                self.open.all_closed().await;
+                return None;
+            };
+            match self.open.noted(&message) {
+                Noted::Taken => return Some(message),
+                Noted::Twice(id) => twice(&self.out, &id).ok()?,
             }
-            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
-        Some(message)
     }
 
     async fn close(&mut self) -> Result<(), io::Error> {
@@ -246,9 +239,36 @@ impl Transport<RoleServer> for Stdio {
     }
 }
 
+/// What becomes of a message.
+#[derive(Debug, PartialEq, Eq)]
+enum Noted {
+    /// It is passed on.
+    Taken,
+    /// It asks under an id that waits for its answer already: one of the two would have none.
+    Twice(RequestId),
+}
+
 impl Open {
-    fn open(&self, id: RequestId) {
-        self.ids().insert(id);
+    /// Takes note of what a message begins or gives up.
+    fn noted(&self, message: &ClientJsonRpcMessage) -> Noted {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                if !self.ids().insert(request.id.clone()) {
+                    return Noted::Twice(request.id.clone());
+                }
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let rmcp::model::ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    // It is not answered any more.
+                    self.close(id);
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+        Noted::Taken
     }
 
     fn close(&self, id: &RequestId) {
@@ -354,7 +374,9 @@ fn message(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Bad> {
             } else {
                 ErrorCode::PARSE_ERROR
             },
-            what: format!("nothing was done: the message is not taken: {error}"),
+            what: short(&format!(
+                "nothing was done: the message is not taken: {error}"
+            )),
         });
     }
     match serde_json::from_slice(line) {
@@ -362,7 +384,9 @@ fn message(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Bad> {
         Err(error) => Err(Bad {
             id: id_of(line),
             code: ErrorCode::INVALID_REQUEST,
-            what: format!("nothing was done: it is no request, notification or answer: {error}"),
+            what: short(&format!(
+                "nothing was done: it is no request, notification or answer: {error}"
+            )),
         }),
     }
 }
@@ -379,6 +403,15 @@ fn id_of(line: &[u8]) -> Value {
     }
 }
 
+/// Without its id: under that the first one is answered.
+fn twice(out: &Out, id: &RequestId) -> io::Result<()> {
+    let what = format!(
+        "nothing was done: a request with the id {} is not answered yet; take another id",
+        short(&id.to_string())
+    );
+    refuse(out, &Value::Null, ErrorCode::INVALID_REQUEST, &what)
+}
+
 fn too_long(out: &Out) -> io::Result<()> {
     let what = format!("nothing was done: a message has at most {MESSAGE_BYTES_MAX} bytes");
     refuse(out, &Value::Null, ErrorCode::INVALID_REQUEST, &what)
@@ -393,76 +426,4 @@ fn refuse(out: &Out, id: &Value, code: ErrorCode, what: &str) -> io::Result<()> 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Feeds lines; gives what came through and what was written back.
-    fn fed(lines: &[u8]) -> (Vec<ClientJsonRpcMessage>, Vec<Value>) {
-        let (sender, mut receiver) = mpsc::channel(AHEAD);
-        let written = Arc::new(Mutex::new(Vec::new()));
-        let out = Out(Arc::new(Mutex::new(Box::new(Kept(written.clone())))));
-        read_all(lines, &sender, &out);
-        let mut came = Vec::new();
-        while let Ok(message) = receiver.try_recv() {
-            came.push(message);
-        }
-        let written = written.lock().unwrap();
-        let said = written
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty())
-            .map(|line| serde_json::from_slice(line).unwrap())
-            .collect();
-        (came, said)
-    }
-
-    struct Kept(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Kept {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn what_is_no_message_is_answered_and_the_next_one_is_taken() {
-        let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-        for (bad, code, id) in [
-            (&b"{"[..], -32700, Value::Null),
-            (b"\xff\xfe", -32700, Value::Null),
-            (b"[]", -32600, Value::Null),
-            (br#"{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}"#, -32600, Value::Null),
-            (
-                br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{"path":"a","path":"b"}}}"#,
-                -32600,
-                json!(7),
-            ),
-            (br#"{"id":"s","method":5}"#, -32600, json!("s")),
-        ] {
-            let lines = [bad, b"\n\n", ping, b"\n"].concat();
-            let (came, said) = fed(&lines);
-            assert_eq!(came.len(), 1, "{bad:?}");
-            assert_eq!(said.len(), 1, "{bad:?}: {said:?}");
-            assert_eq!(said[0]["error"]["code"], code, "{said:?}");
-            assert_eq!(said[0]["id"], id, "{said:?}");
-        }
-        let (came, said) = fed(ping);
-        assert_eq!(
-            (came.len(), said.len()),
-            (1, 0),
-            "a last line without its newline"
-        );
-    }
-
-    #[test]
-    fn a_message_that_is_too_long_is_not_kept_and_not_the_end() {
-        let long = vec![b'x'; MESSAGE_BYTES_MAX + 5];
-        let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-        let (came, said) = fed(&[&long[..], b"\n", ping, b"\n"].concat());
-        assert_eq!((came.len(), said.len()), (1, 1));
-        assert_eq!(said[0]["error"]["code"], -32600);
-    }
-}
+mod tests;

@@ -189,9 +189,10 @@ fn is_test(path: &Path) -> bool {
 }
 
 /// The modules of the MCP server, innermost first.
-const MCP_ORDER: [&str; 15] = [
+const MCP_ORDER: [&str; 16] = [
     "sys",
     "strict",
+    "short",
     "schema",
     "style",
     "answer",

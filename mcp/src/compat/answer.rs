@@ -80,6 +80,9 @@ impl Doing {
     }
 }
 
+/// What is said of a directory where a file's content is wanted.
+pub(super) const IS_A_DIRECTORY: &str = "EISDIR: illegal operation on a directory, read";
+
 /// Why something was not done at a place. What the reference server has words for is said in
 /// them; everything else in those of the broker, with its rule and remedy.
 pub(super) fn failure(
@@ -96,9 +99,7 @@ pub(super) fn failure(
     let known = match (code, doing) {
         (Code::NotFound, _) => format!("ENOENT: no such file or directory, {word} '{path}'"),
         (Code::NotADirectory, _) => format!("ENOTDIR: not a directory, {word} '{path}'"),
-        (Code::IsADirectory, Doing::Open) => {
-            "EISDIR: illegal operation on a directory, read".to_owned()
-        }
+        (Code::IsADirectory, Doing::Open) => IS_A_DIRECTORY.to_owned(),
         (Code::IsADirectory, Doing::Write | Doing::List | Doing::Look | Doing::MakeDirectory) => {
             format!("EISDIR: illegal operation on a directory, {word} '{path}'")
         }

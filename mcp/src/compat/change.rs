@@ -1,12 +1,13 @@
 //! Changes: each is one change set, made whole or not at all.
 
-use super::answer::{Answer, Doing, Trouble, failure};
+use super::answer::{Answer, Doing, IS_A_DIRECTORY, Trouble, failure};
 use super::call::{Deed, Edit};
 use super::difference;
 use super::directories::{Directories, Place};
 use portcullis_client::change::{Count, Item, Replace, TextEdit, Tier, Tiers};
 use portcullis_client::protocol::refusal::Code;
 use portcullis_client::protocol::session::{Expect, MakeDirectory, Parents};
+use portcullis_client::protocol::view::Kind;
 use portcullis_client::{Changes, Error, Session, ask, change};
 
 /// The reference server compares lines without the blanks around them; these tiers do, and each
@@ -35,6 +36,17 @@ pub(super) fn make_directory(
     path: &str,
 ) -> Result<Answer, Trouble> {
     let place = directories.place(path)?;
+    let told = || Answer::text(format!("Successfully created directory {path}"));
+    if place.is_root() {
+        // Nothing is made in its place, and it is there.
+        let seen = place
+            .selector()
+            .and_then(|root| session.stat(&ask::stat(root)));
+        return match seen {
+            Ok(_) => Ok(told()),
+            Err(error) => Err(failure(error, Doing::MakeDirectory, &place, directories)),
+        };
+    }
     let made = place.selector().and_then(|selector| {
         let directory = MakeDirectory {
             selector,
@@ -43,9 +55,7 @@ pub(super) fn make_directory(
         session.change(&Changes::new().with(directory))
     });
     made.map_err(|e| failure(e, Doing::MakeDirectory, &place, directories))?;
-    Ok(Answer::text(format!(
-        "Successfully created directory {path}"
-    )))
+    Ok(told())
 }
 
 /// Gives an object another name.
@@ -114,27 +124,39 @@ pub(super) fn edit(
             mode: None,
         }));
     }
+    if edits.is_empty() {
+        return nothing(session, directories, &place);
+    }
+    // Edits that change nothing want their texts to be there all the same.
     let all = edits.iter().all(|edit| edit.old == edit.new);
-    let made = if all {
-        nothing(session, &place)
-    } else {
-        match deed {
-            Deed::Do => session
-                .change(&changes)
-                .map(|made| (made.diff, made.changed.diff_cut)),
-            Deed::Show => session
-                .plan(&changes)
-                .map(|plan| (plan.diff, plan.planned.diff_cut)),
-        }
+    let made = match (deed, all) {
+        (Deed::Do, false) => session
+            .change(&changes)
+            .map(|made| (made.diff, made.changed.diff_cut)),
+        (Deed::Do, true) | (Deed::Show, _) => session
+            .plan(&changes)
+            .map(|plan| (plan.diff, plan.planned.diff_cut)),
     };
     let (diff, cut) = made.map_err(|error| not_edited(error, edits, &place, directories))?;
     Ok(Answer::text(difference::fenced(&diff, cut, &place.text())))
 }
 
-/// An edit that replaces nothing still wants its file to be there.
-fn nothing(session: &mut Session, place: &Place) -> Result<(Vec<u8>, u64), Error> {
-    session.stat(&ask::stat(place.selector()?))?;
-    Ok((Vec::new(), 0))
+/// No edit at all still wants its file to be there.
+fn nothing(
+    session: &mut Session,
+    directories: &Directories,
+    place: &Place,
+) -> Result<Answer, Trouble> {
+    let seen = place
+        .selector()
+        .and_then(|file| session.stat(&ask::stat(file)));
+    let seen = seen.map_err(|error| failure(error, Doing::Open, place, directories))?;
+    match seen.observation.kind {
+        Kind::Directory => Err(IS_A_DIRECTORY.to_owned().into()),
+        Kind::File | Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
+            Ok(Answer::text(difference::fenced(&[], 0, &place.text())))
+        }
+    }
 }
 
 /// Where one text alone is missing, the reference server's words come first.

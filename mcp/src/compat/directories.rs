@@ -149,6 +149,11 @@ impl Place {
         }
     }
 
+    /// Whether it is a root itself.
+    pub(super) fn is_root(&self) -> bool {
+        self.below == b"."
+    }
+
     /// The root's own path.
     pub(super) fn root(&self) -> &[u8] {
         &self.root

@@ -152,6 +152,9 @@ pub(super) fn tree(
     )?;
     let mut tree = Tree::default();
     for Below { path, kind, .. } in walk.below() {
+        if job.is_cancelled() {
+            break;
+        }
         if !exclude.leave_out(&path) {
             let name = path.rsplit('/').next().unwrap_or_default();
             tree.add(path.matches('/').count() + 1, name, kind);

@@ -37,7 +37,7 @@ pub(crate) enum PatternError {
     #[error("its braces stand for more than {} patterns", braces::MOST)]
     Braces,
     /// It is nested too deeply, or too large.
-    #[error("it is too large or nested too deeply")]
+    #[error("it is too large or nested too deeply: it has at most {BYTES_MAX} bytes")]
     TooLarge,
 }
 
@@ -66,6 +66,9 @@ impl fmt::Debug for Pattern {
 impl Pattern {
     /// Reads one.
     pub(crate) fn parse(text: &str) -> Result<Self, PatternError> {
+        if text.len() > BYTES_MAX {
+            return Err(PatternError::TooLarge);
+        }
         let positive = text.trim_start_matches('!');
         let negations = text.len() - positive.len();
         // With `!` before it, `#` is a name's own.
@@ -112,6 +115,8 @@ fn plain(text: &str) -> Option<Vec<u8>> {
     Some(format!("./{text}").into_bytes())
 }
 
+/// Bytes of a pattern, at most: what nothing closes is looked for from every place on.
+const BYTES_MAX: usize = 4096;
 /// Longest regular expression, and the memory it may take compiled.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 

@@ -7,12 +7,14 @@ use super::tools::{ALL, Nature, Tool};
 use crate::desk::{Brought, Desks, Job};
 use crate::failure::Failure;
 use crate::name::Names;
-use crate::server::{GONE, ask_by, waited};
+use crate::server::{GONE, ask_by, not_taken, waited};
+use crate::short::short;
 use portcullis_client::protocol::path::Label;
 use portcullis_client::{Error, Session};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+    CustomResult, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+    ServerConfig, ToolAnnotations,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler, model};
@@ -195,6 +197,14 @@ impl ServerHandler for Reference {
         Ok(ListToolsResult::with_all_items(tools.collect()))
     }
 
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(not_taken(&request))
+    }
+
     fn get_tool(&self, name: &str) -> Option<model::Tool> {
         Tool::named(name).map(Tool::offered)
     }
@@ -207,7 +217,10 @@ impl ServerHandler for Reference {
         let arguments = request.arguments.unwrap_or_default();
         let read = match Tool::named(&request.name) {
             Some(tool) => Call::parse(tool, &arguments).map_err(|invalid| invalid.to_string()),
-            None => Err(format!("MCP error -32602: Tool {} not found", request.name)),
+            None => Err(format!(
+                "MCP error -32602: Tool {} not found",
+                short(&request.name)
+            )),
         };
         let ended = match read {
             Ok(call) => self.work(call, &context).await,

@@ -2,24 +2,8 @@
 
 use super::call::Call;
 use super::tools::ALL;
+use crate::tests::some;
 use serde_json::{Map, Value, json};
-
-fn some(schema: &Value) -> Value {
-    match schema["type"].as_str().unwrap() {
-        "string" => schema["enum"].get(0).cloned().unwrap_or(json!("x")),
-        "number" => json!(1),
-        "boolean" => json!(true),
-        "array" => json!([some(&schema["items"])]),
-        "object" => {
-            let fields = schema["properties"].as_object().unwrap();
-            fields
-                .iter()
-                .map(|(name, one)| (name.clone(), some(one)))
-                .collect()
-        }
-        other => panic!("{other}"),
-    }
-}
 
 #[test]
 fn every_argument_that_is_offered_is_read() {

@@ -5,7 +5,8 @@ mod shape;
 
 use portcullis_client::protocol::session::Identity;
 use portcullis_client::protocol::verb::{Verb, VerbSet};
-use rmcp::model::{Tool, ToolAnnotations};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use std::sync::Arc;
 
 /// A tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +152,11 @@ impl Name {
                  approval or are refused, and by which rule."
             }
         }
+    }
+
+    /// The schema of its arguments.
+    pub(crate) fn arguments(self) -> Arc<JsonObject> {
+        shape::input(self)
     }
 
     /// The tool as it is offered.

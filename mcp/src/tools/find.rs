@@ -9,7 +9,8 @@ use crate::name::Names;
 use portcullis_client::protocol::limits::SEARCH_CONTEXT_MAX;
 use portcullis_client::protocol::path::RelPath;
 use portcullis_client::protocol::session::{
-    Boundaries, Case, Found, FoundLine, Glob, LineRole, MultiLine, Search, SearchMode, Syntax,
+    Boundaries, Case, Completeness, CutReason, Found, FoundLine, Glob, LineRole, MultiLine, Search,
+    SearchMode, Syntax,
 };
 use portcullis_client::{Session, ask};
 use serde::Deserialize;
@@ -25,7 +26,7 @@ pub(crate) struct Files {
     include_ignored: Unmeant,
     #[serde(default)]
     sort_by: Sort,
-    limit: Option<u32>,
+    limit: Option<u64>,
     cursor: Option<String>,
 }
 
@@ -49,10 +50,10 @@ pub(crate) struct Content {
     exclude_patterns: Vec<String>,
     #[serde(default)]
     include_ignored: Unmeant,
-    context: Option<u8>,
+    context: Option<u64>,
     #[serde(default)]
     mode: Mode,
-    limit: Option<u32>,
+    limit: Option<u64>,
     cursor: Option<String>,
 }
 
@@ -79,7 +80,7 @@ pub(super) fn files(
     let request = Glob {
         passing: passing(arguments.include_ignored, &arguments.exclude_patterns)?,
         order: arguments.sort_by.order(),
-        limit: limit(arguments.limit),
+        limit: limit(arguments.limit)?,
         cursor: cursor(arguments.cursor.as_deref())?,
         ..glob
     };
@@ -119,18 +120,29 @@ pub(super) fn content(
         ..ended
     };
     answer.fact("files", shown.files);
+    // A page begins with a whole file, and this one had no room for the first.
+    if let Completeness::Cut {
+        reason: CutReason::Limit,
+        cursor: None,
+    } = ended.done.completeness
+    {
+        answer.notes.push(
+            "one file has more than limit lines, so no cursor leads on: take a larger limit or a \
+             narrower pattern, or read the file"
+                .to_owned(),
+        );
+    }
     tell(&mut answer, &ended, what, names);
     Ok(answer)
 }
 
 impl Content {
     fn request(&self, names: &Names) -> Result<Search, Failure> {
-        let context = self.context.unwrap_or(0);
-        if context > SEARCH_CONTEXT_MAX {
-            return Err(Failure::Arguments(format!(
-                "context is at most {SEARCH_CONTEXT_MAX} lines"
-            )));
-        }
+        let context = u8::try_from(self.context.unwrap_or(0)).ok();
+        let context = context.filter(|lines| *lines <= SEARCH_CONTEXT_MAX);
+        let context = context.ok_or_else(|| {
+            Failure::Arguments(format!("context is at most {SEARCH_CONTEXT_MAX} lines"))
+        })?;
         let place = names.selector(self.path.as_deref().unwrap_or("."))?;
         let search = ask::search(place, self.pattern.as_bytes())?;
         Ok(Search {
@@ -164,7 +176,7 @@ impl Content {
             },
             passing: passing(self.include_ignored, &self.exclude_patterns)?,
             include: globs("include", &self.include)?,
-            limit: limit(self.limit),
+            limit: limit(self.limit)?,
             cursor: cursor(self.cursor.as_deref())?,
             ..search
         })

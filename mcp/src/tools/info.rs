@@ -46,8 +46,15 @@ pub(super) fn run(
     match arguments.why {
         Some(verb) => {
             let verdict = ask_why(session, verb, &selector)?;
-            lines.push(said(verb, &verdict));
-            access.insert(verb.name().to_owned(), json::verdict(&verdict));
+            if is_to_be_made(verb, &verdict) {
+                let yet = "nothing of that name is there yet: whether one may be made is said by \
+                           the call that makes it, with dryRun nothing is changed";
+                lines.push(format!("{}: {yet}", verb.name()));
+                access.insert(verb.name().to_owned(), yet.into());
+            } else {
+                lines.push(said(verb, &verdict));
+                access.insert(verb.name().to_owned(), json::verdict(&verdict));
+            }
         }
         None => {
             for verb in Verb::ALL {
@@ -124,6 +131,12 @@ const fn is_no_matter(code: Code) -> bool {
         code,
         Code::NotADirectory | Code::IsADirectory | Code::Exists | Code::NotFound
     )
+}
+
+/// Whether all that is missing is the object, and the verb is one that makes it.
+fn is_to_be_made(verb: Verb, verdict: &Verdict) -> bool {
+    let makes = matches!(verb, Verb::Write | Verb::Mkdir | Verb::Link);
+    makes && matches!(verdict, Verdict::Refused(refusal) if refusal.code == Code::NotFound)
 }
 
 /// In full.

@@ -1,6 +1,6 @@
 //! `list_directory` and `directory_tree`.
 
-use super::walk::{cursor, each, limit, tell};
+use super::walk::{counted, cursor, each, limit, tell};
 use crate::answer::Answer;
 use crate::desk::Job;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     details: bool,
     #[serde(default)]
     sort_by: Sort,
-    limit: Option<u32>,
+    limit: Option<u64>,
     cursor: Option<String>,
 }
 
@@ -29,12 +29,12 @@ pub(crate) struct Arguments {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Tree {
     path: String,
-    depth: Option<u32>,
+    depth: Option<u64>,
     #[serde(default)]
     exclude_patterns: Vec<String>,
     #[serde(default)]
     include_ignored: Unmeant,
-    limit: Option<u32>,
+    limit: Option<u64>,
     cursor: Option<String>,
 }
 
@@ -118,7 +118,7 @@ pub(super) fn list(
             Detail::Names
         },
         order: arguments.sort_by.order(),
-        limit: limit(arguments.limit),
+        limit: limit(arguments.limit)?,
         cursor: cursor(arguments.cursor.as_deref())?,
         ..ask::list(names.selector(&arguments.path)?)
     };
@@ -186,12 +186,9 @@ pub(super) fn tree(
     job: &Job,
 ) -> Result<Answer, Failure> {
     let request = List {
-        depth: arguments
-            .depth
-            .unwrap_or(WALK_DEPTH_MAX)
-            .clamp(1, WALK_DEPTH_MAX),
+        depth: counted("depth", arguments.depth, WALK_DEPTH_MAX, WALK_DEPTH_MAX)?,
         passing: passing(arguments.include_ignored, &arguments.exclude_patterns)?,
-        limit: limit(arguments.limit),
+        limit: limit(arguments.limit)?,
         cursor: cursor(arguments.cursor.as_deref())?,
         ..ask::list(names.selector(&arguments.path)?)
     };

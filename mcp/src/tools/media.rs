@@ -80,6 +80,7 @@ pub(super) fn read(path: &str, session: &mut Session, names: &Names) -> Result<A
     answer.fact("size", size);
     answer.fact("encoding", media.mime());
     answer.fact("complete", true);
+    super::read::steady(&mut answer, &content.end);
     answer
         .media
         .push(media.block(STANDARD.encode(&content.bytes), address(&shown)));

@@ -3,6 +3,7 @@
 
 mod change;
 mod find;
+mod fit;
 mod info;
 mod list;
 mod media;
@@ -18,7 +19,7 @@ use crate::name::Names;
 use crate::tool::Name;
 use portcullis_client::Session;
 use rmcp::model::JsonObject;
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::Value;
 
 /// A call whose arguments are right.
@@ -42,19 +43,33 @@ impl Call {
     /// Reads arguments. A key that the tool does not know is an error: it would be meant for
     /// something.
     pub(crate) fn read(tool: Name, arguments: JsonObject) -> Result<Self, Failure> {
+        let arguments = Value::Object(arguments);
+        let error = match Self::parsed(tool, &arguments) {
+            Ok(call) => return Ok(call),
+            Err(error) => error,
+        };
+        // What the schema allows in other words, or says better why not.
+        let fitted = fit::fitted(&tool.arguments(), &arguments).map_err(Failure::Arguments)?;
+        match fitted {
+            Some(arguments) => Self::parsed(tool, &arguments).map_err(|error| not_those(&error)),
+            None => Err(not_those(&error)),
+        }
+    }
+
+    fn parsed(tool: Name, arguments: &Value) -> serde_json::Result<Self> {
         Ok(match tool {
-            Name::ReadTextFile => Self::Read(parsed(arguments)?),
-            Name::WriteFile => Self::Write(parsed(arguments)?),
-            Name::EditFile => Self::Edit(parsed(arguments)?),
-            Name::ApplyPatch => Self::Patch(parsed(arguments)?),
-            Name::CreateDirectory => Self::Mkdir(parsed(arguments)?),
-            Name::ListDirectory => Self::List(parsed(arguments)?),
-            Name::DirectoryTree => Self::Tree(parsed(arguments)?),
-            Name::MoveFile => Self::Move(parsed(arguments)?),
-            Name::DeleteFile => Self::Delete(parsed(arguments)?),
-            Name::SearchFiles => Self::Files(parsed(arguments)?),
-            Name::SearchContent => Self::Content(parsed(arguments)?),
-            Name::GetFileInfo => Self::Info(parsed(arguments)?),
+            Name::ReadTextFile => Self::Read(Deserialize::deserialize(arguments)?),
+            Name::WriteFile => Self::Write(Deserialize::deserialize(arguments)?),
+            Name::EditFile => Self::Edit(Deserialize::deserialize(arguments)?),
+            Name::ApplyPatch => Self::Patch(Deserialize::deserialize(arguments)?),
+            Name::CreateDirectory => Self::Mkdir(Deserialize::deserialize(arguments)?),
+            Name::ListDirectory => Self::List(Deserialize::deserialize(arguments)?),
+            Name::DirectoryTree => Self::Tree(Deserialize::deserialize(arguments)?),
+            Name::MoveFile => Self::Move(Deserialize::deserialize(arguments)?),
+            Name::DeleteFile => Self::Delete(Deserialize::deserialize(arguments)?),
+            Name::SearchFiles => Self::Files(Deserialize::deserialize(arguments)?),
+            Name::SearchContent => Self::Content(Deserialize::deserialize(arguments)?),
+            Name::GetFileInfo => Self::Info(Deserialize::deserialize(arguments)?),
         })
     }
 
@@ -98,8 +113,6 @@ impl Call {
     }
 }
 
-pub(crate) fn parsed<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, Failure> {
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| {
-        Failure::Arguments(format!("the arguments are not those of this tool: {error}"))
-    })
+fn not_those(error: &serde_json::Error) -> Failure {
+    Failure::Arguments(format!("the arguments are not those of this tool: {error}"))
 }

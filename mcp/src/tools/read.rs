@@ -1,5 +1,7 @@
 //! `read_text_file`: a file, or a part of one, and where the next part begins.
 
+mod labels;
+
 use super::media;
 use crate::answer::Answer;
 use crate::failure::Failure;
@@ -7,10 +9,10 @@ use crate::name::Names;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use portcullis_client::protocol::session::{
-    Encoding, Range, Read, ReadEnd, ReadTail, Rest, Steadiness, Survey,
+    Encoding, Range, Read, ReadEnd, ReadTail, Rest, Steadiness, Survey, TextSurvey,
 };
 use portcullis_client::protocol::view::Binding;
-use portcullis_client::{Session, ask, label, stamp};
+use portcullis_client::{Session, ask, stamp};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -50,12 +52,14 @@ pub(crate) fn run(
     names: &Names,
 ) -> Result<Answer, Failure> {
     match arguments.shape {
-        Shape::Text if arguments.labels => labelled(arguments, session, names),
+        Shape::Text if arguments.labels => labels::read(arguments, session, names),
         Shape::Text => text(arguments, session, names),
         Shape::Base64 => base64(arguments, session, names),
         Shape::Media => {
-            if arguments.part()? != Part::Whole {
-                return Err(wrong("media is of a whole file: leave the part out"));
+            if arguments.part()? != Part::Whole || arguments.labels {
+                return Err(wrong(
+                    "media is of a whole file, without labels: leave the part out",
+                ));
             }
             media::read(&arguments.path, session, names)
         }
@@ -111,6 +115,15 @@ impl Arguments {
 }
 
 impl Part {
+    /// The last line that is wanted, where it is one by its number.
+    fn last(self) -> Option<u64> {
+        match self {
+            Self::Head(count) => Some(count),
+            Self::Lines(first, count) => first.checked_add(count)?.checked_sub(1),
+            Self::Whole | Self::Tail(_) | Self::From(_) => None,
+        }
+    }
+
     /// As it is asked for where an answer has room for `most` bytes.
     fn range(self, most: u64) -> Range {
         match self {
@@ -195,14 +208,13 @@ fn text(arguments: &Arguments, session: &mut Session, names: &Names) -> Result<A
     let first = first_line(&taken, part);
     let lines = u64::try_from(taken.bytes.split_inclusive(|byte| *byte == b'\n').count());
     let lines = lines.unwrap_or(u64::MAX);
-    if let Some(first) = first {
+    if let Some(first) = first
+        && lines > 0
+    {
         answer.fact("startLine", first);
         answer.fact("endLine", first.saturating_add(lines).saturating_sub(1));
     }
-    if let Some(survey) = survey {
-        answer.fact("totalLines", survey.lines);
-        answer.fact("encoding", survey.encoding.name());
-    }
+    surveyed(&mut answer, survey, part);
     rest(
         &mut answer,
         &taken,
@@ -210,28 +222,41 @@ fn text(arguments: &Arguments, session: &mut Session, names: &Names) -> Result<A
         first.filter(|_| whole_lines),
         lines,
     );
-    if taken
-        .end
-        .as_ref()
-        .is_some_and(|end| end.steadiness == Steadiness::Torn)
-    {
-        answer.fact("torn", true);
-        answer
-            .notes
-            .push("the file changed while it was read: read it again".to_owned());
+    if let Some(end) = &taken.end {
+        steady(&mut answer, end);
     }
-    let shown = shown(&taken.bytes);
-    if shown.foreign > 0 {
-        answer.fact("notUtf8", shown.foreign);
-        answer.notes.push(format!(
-            "{} bytes are not UTF-8 and shown as U+FFFD: edits of other places keep them, `as: \
-             base64` shows them",
-            shown.foreign
-        ));
-    }
-    answer.text = shown.text;
+    answer.text = shown(&mut answer, &taken.bytes);
     answer.headline = headline(&answer);
     Ok(answer)
+}
+
+/// What is known of the whole file, and that nothing was found behind its end.
+fn surveyed(answer: &mut Answer, survey: Option<TextSurvey>, part: Part) {
+    let Some(survey) = survey else {
+        return;
+    };
+    answer.fact("totalLines", survey.lines);
+    answer.fact("encoding", survey.encoding.name());
+    match part {
+        Part::Lines(first, _) if first > survey.lines => answer.notes.push(format!(
+            "there is no line {first}: the file has {}",
+            survey.lines
+        )),
+        Part::Whole | Part::Head(_) | Part::Tail(_) | Part::Lines(..) | Part::From(_) => {}
+    }
+}
+
+/// Says where a file was changed while it was read.
+pub(super) fn steady(answer: &mut Answer, end: &ReadEnd) {
+    match end.steadiness {
+        Steadiness::Steady => {}
+        Steadiness::Torn => {
+            answer.fact("torn", true);
+            answer
+                .notes
+                .push("the file changed while it was read: read it again".to_owned());
+        }
+    }
 }
 
 /// What every answer says of the file.
@@ -300,14 +325,24 @@ fn cut_to_lines(taken: &mut Taken, most: usize) -> bool {
         }
         None => {
             // One line without an end: cut between characters.
-            let whole = match std::str::from_utf8(&taken.bytes) {
-                Err(error) if error.error_len().is_none() => error.valid_up_to(),
-                Ok(_) | Err(_) => taken.bytes.len(),
-            };
+            let whole = taken.bytes.len().saturating_sub(begun(&taken.bytes));
             taken.bytes.truncate(whole);
             false
         }
     }
+}
+
+/// Bytes at the end that begin a character and lack the rest of it, whatever comes before them.
+fn begun(bytes: &[u8]) -> usize {
+    let is_begun = |count: &usize| {
+        let last = bytes
+            .len()
+            .checked_sub(*count)
+            .and_then(|at| bytes.get(at..));
+        let read = last.map(std::str::from_utf8);
+        matches!(read, Some(Err(error)) if error.valid_up_to() == 0 && error.error_len().is_none())
+    };
+    (1..=3).find(is_begun).unwrap_or(0)
 }
 
 /// The number of the first line of what was read, where it is known.
@@ -342,9 +377,7 @@ fn rest(answer: &mut Answer, taken: &Taken, part: Part, first: Option<u64>, line
     let next = match first {
         Some(first) => {
             let mut next = json!({ "startLine": first.saturating_add(lines) });
-            if let (Part::Lines(from, count), Some(fields)) = (part, next.as_object_mut())
-                && let Some(last) = from.checked_add(count).and_then(|end| end.checked_sub(1))
-            {
+            if let (Some(last), Some(fields)) = (part.last(), next.as_object_mut()) {
                 fields.insert("endLine".to_owned(), last.into());
             }
             next
@@ -357,27 +390,19 @@ fn rest(answer: &mut Answer, taken: &Taken, part: Part, first: Option<u64>, line
     answer.fact("next", next);
 }
 
-/// Bytes as a text.
-struct Shown {
-    text: String,
-    /// Bytes that are none of it.
-    foreign: usize,
-}
-
-fn shown(bytes: &[u8]) -> Shown {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Shown {
-            text: text.to_owned(),
-            foreign: 0,
-        },
-        Err(_) => {
-            let foreign = bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
-            Shown {
-                text: String::from_utf8_lossy(bytes).into_owned(),
-                foreign,
-            }
-        }
-    }
+/// Bytes as a text, and how many are none of it.
+fn shown(answer: &mut Answer, bytes: &[u8]) -> String {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => return text.to_owned(),
+        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+    };
+    let foreign: usize = bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
+    answer.fact("notUtf8", foreign);
+    answer.notes.push(format!(
+        "{foreign} bytes are not UTF-8 and shown as U+FFFD: edits of other places keep them, `as: \
+         base64` shows them"
+    ));
+    text
 }
 
 fn base64(arguments: &Arguments, session: &mut Session, names: &Names) -> Result<Answer, Failure> {
@@ -401,69 +426,13 @@ fn base64(arguments: &Arguments, session: &mut Session, names: &Names) -> Result
     answer.fact("encoding", "base64");
     answer.fact("offset", taken.offset);
     rest(&mut answer, &taken, part, None, 0);
+    if let Some(end) = &taken.end {
+        steady(&mut answer, end);
+    }
     answer.text = STANDARD.encode(&taken.bytes);
     answer.headline = headline(&answer);
     Ok(answer)
 }
 
-/// Lines shown with labels where a whole file has too many bytes for one answer.
-const LABELLED_LINES: u64 = 2000;
-
-/// Each line behind its label, by which an edit can name it.
-fn labelled(
-    arguments: &Arguments,
-    session: &mut Session,
-    names: &Names,
-) -> Result<Answer, Failure> {
-    let selector = names.selector(&arguments.path)?;
-    let range = match arguments.part()? {
-        Part::Whole => {
-            let seen = session.stat(&ask::stat(selector.clone()))?;
-            let most = u64::try_from(TEXT_BYTES_MAX).unwrap_or(u64::MAX);
-            if seen.observation.stamp.size <= most {
-                label::ALL
-            } else {
-                Part::Lines(1, LABELLED_LINES).range(0)
-            }
-        }
-        part @ (Part::Head(_) | Part::Tail(_) | Part::Lines(..)) => part.range(0),
-        Part::From(_) => return Err(wrong("labels are of whole lines: take startLine")),
-    };
-    let content = session.read_labelled(selector, range)?;
-    let lines = content.labelled()?;
-    // What was read counts as seen, so nothing of it is held back here.
-    if content.bytes.len() > TEXT_BYTES_MAX {
-        return Err(Failure::Unshown {
-            code: "too_large",
-            what: format!(
-                "these {} lines have more than {TEXT_BYTES_MAX} bytes: ask for fewer by startLine \
-                 and endLine",
-                lines.len()
-            ),
-        });
-    }
-    let mut answer = Answer::default();
-    facts(&mut answer, &content.binding, names);
-    let last = lines.last().map(|line| line.label.line);
-    if let (Some(first), Some(last)) = (lines.first(), last) {
-        answer.fact("startLine", first.label.line);
-        answer.fact("endLine", last);
-    }
-    let total = content.end.text.map(|survey| survey.lines);
-    if let Some(survey) = content.end.text {
-        answer.fact("totalLines", survey.lines);
-        answer.fact("encoding", survey.encoding.name());
-    }
-    let whole = arguments.part()? != Part::Whole || last.unwrap_or(0) >= total.unwrap_or(0);
-    answer.fact("complete", whole);
-    if let (false, Some(last)) = (whole, last) {
-        let next = json!({ "startLine": last.saturating_add(1), "labels": true });
-        answer
-            .notes
-            .push(format!("cut after line {last}; the rest: {next}"));
-        answer.fact("next", next);
-    }
-    answer.text = String::from_utf8_lossy(&label::shown(lines)).into_owned();
-    answer.headline = headline(&answer);
-    Ok(answer)
-}
+#[cfg(test)]
+mod tests;

@@ -15,9 +15,23 @@ pub(super) const RESULTS: u32 = 1000;
 /// Results in one answer, at most.
 const RESULTS_MAX: u32 = 20_000;
 
-/// How many results an answer shall have.
-pub(super) fn limit(asked: Option<u32>) -> u32 {
-    asked.unwrap_or(RESULTS).clamp(1, RESULTS_MAX)
+/// How many results an answer shall have: more than there is room for come in parts.
+pub(super) fn limit(asked: Option<u64>) -> Result<u32, Failure> {
+    counted("limit", asked, RESULTS, RESULTS_MAX)
+}
+
+/// A number from 1, of which more than `most` is as good as `most`.
+pub(super) fn counted(
+    name: &str,
+    asked: Option<u64>,
+    usual: u32,
+    most: u32,
+) -> Result<u32, Failure> {
+    match asked {
+        Some(0) => Err(Failure::Arguments(format!("`{name}`: it is at least 1"))),
+        Some(asked) => Ok(u32::try_from(asked).unwrap_or(u32::MAX).min(most)),
+        None => Ok(usual),
+    }
 }
 
 /// A cursor that an earlier answer gave.

@@ -81,6 +81,19 @@ fn how_a_person_can_be_asked_is_read_from_the_client() {
     let session = asking(&mut world);
     let mut client = Client::start_next(session, &can);
     assert_eq!(by(&client.call("write_file", &write)), "input-required");
+    // A client that opens addresses and shows no forms cannot be asked by one.
+    for (can, wanted) in [
+        (json!({"elicitation": {}}), "elicitation"),
+        (
+            json!({"elicitation": {"form": {}, "url": {}}}),
+            "elicitation",
+        ),
+        (json!({"elicitation": {"url": {}}}), "none"),
+    ] {
+        let session = asking(&mut world);
+        let mut client = Client::start_as(session, NOW, "test", &can);
+        assert_eq!(by(&client.call("write_file", &write)), wanted, "{can}");
+    }
     let session = asking(&mut world);
     let mut client = Client::start_next(session, &json!({}));
     assert_eq!(by(&client.call("write_file", &write)), "none");

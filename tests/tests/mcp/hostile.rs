@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use portcullis_tests::{World, own};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -93,6 +93,102 @@ fn a_message_that_is_too_long_is_refused_and_the_next_is_answered() {
     let (rest, code) = client.end();
     assert!(rest.is_empty(), "{rest:?}");
     assert_eq!(code, Some(0));
+}
+
+#[test]
+fn an_id_that_is_used_twice_changes_nothing_the_second_time() {
+    let mut world = World::new(own!("own-gate"));
+    let text = "the quick brown fox jumps over the lazy dog\n".repeat(20_000);
+    for n in 0..16 {
+        world.write(format!("heavy/{n}"), &text);
+    }
+    let mut client = Client::start(world.session().session);
+    let call = |id: Value, tool: &str, arguments: Value| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments}})
+    };
+    let search = json!({"pattern": r"(\w+ ){5}\w*zzz", "regex": true});
+    let made = |name: &str| json!({"path": name, "content": "x"});
+    // In one piece, so that the second comes while the first is worked on.
+    let lines = format!(
+        "{}\n{}\n{}\n",
+        call(json!(500), "search_content", search),
+        call(json!(500), "write_file", made("twice")),
+        call(json!("500"), "write_file", made("other")),
+    );
+    client.raw(lines.as_bytes());
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let said = client.next();
+        if said["id"].is_null() {
+            let what = said["error"]["message"].as_str().unwrap();
+            assert!(what.starts_with("nothing was done: "), "{said}");
+            assert!(what.contains("500"), "{said}");
+        } else {
+            assert_ne!(said["result"]["isError"], true, "{said}");
+        }
+        ids.push(said["id"].to_string());
+    }
+    ids.sort();
+    assert_eq!(ids, ["\"500\"", "500", "null"]);
+    assert!(!world.inside().join("twice").exists());
+    assert!(world.inside().join("other").exists());
+    // Once it is answered it can be used again.
+    client.say(&call(json!(500), "write_file", made("later")));
+    assert_eq!(client.next()["id"], 500);
+    assert!(world.inside().join("later").exists());
+    let (rest, code) = client.end();
+    assert_eq!((rest, code), (Vec::new(), Some(0)));
+}
+
+#[test]
+fn what_is_not_taken_is_said_by_its_right_name_and_not_given_back_whole() {
+    let mut world = World::new(own!("own-gate"));
+    world.write("x", "x\n");
+    let mut client = Client::start(world.session().session);
+    for params in [
+        json!({}),
+        json!({"name": 7}),
+        json!({"name": "read_text_file", "arguments": []}),
+    ] {
+        let said = client.ask("tools/call", params);
+        assert_eq!(said["error"]["code"], -32602, "{said}");
+        let what = said["error"]["message"].as_str().unwrap();
+        assert!(what.starts_with("nothing was done: "), "{said}");
+    }
+    assert_eq!(client.ask("no/such", json!({}))["error"]["code"], -32601);
+    let long = "y".repeat(3 * 1024 * 1024);
+    let mut sizes = vec![client.ask(&long, json!({})).to_string().len()];
+    for (tool, arguments) in [
+        ("read_text_file", json!({"path": "x", "head": long})),
+        ("read_text_file", json!({"path": "x", &long: 1})),
+        ("read_text_file", json!({"path": format!("\\{long}")})),
+        (
+            "write_file",
+            json!({"path": "x", "content": "x", "version": long}),
+        ),
+        (
+            "write_file",
+            json!({"path": "x", "content": "x", "encoding": long}),
+        ),
+        (
+            "edit_file",
+            json!({"path": "x", "edits": [{"lines": long, "newText": "x"}]}),
+        ),
+        (
+            "edit_file",
+            json!({"path": "x", "edits": [{"oldText": long, "newText": "x"}]}),
+        ),
+        ("search_files", json!({"path": ".", "pattern": long})),
+        ("list_directory", json!({"path": ".", "cursor": long})),
+        ("apply_patch", json!({"patch": long})),
+    ] {
+        let result = client.call(tool, &arguments);
+        assert_eq!(result["isError"], true);
+        sizes.push(result.to_string().len());
+    }
+    println!("{sizes:?}");
+    assert!(sizes.iter().all(|size| *size < 16 * 1024), "{sizes:?}");
 }
 
 #[test]

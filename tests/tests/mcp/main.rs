@@ -6,5 +6,6 @@ mod client;
 mod hostile;
 mod long;
 mod names;
+mod parts;
 mod tools;
 mod versions;

@@ -188,3 +188,60 @@ fn no_message_tells_where_a_link_leads() {
     assert_eq!(std::fs::read(&secret).unwrap(), b"S");
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn an_edit_that_changes_nothing_is_done_only_where_it_could_be() {
+    let mut server = served();
+    let edit = |path: &str, edits: serde_json::Value| json!({"path": path, "edits": edits});
+    let same = |text: &str| json!([{"oldText": text, "newText": text}]);
+    let said = server.rpc.tool("edit_file", &edit("a.txt", same("two")));
+    assert!(
+        said.done().ends_with("\tmodified\n```\n\n"),
+        "{}",
+        said.text()
+    );
+    let said = server.rpc.tool("edit_file", &edit("a.txt", same("gone")));
+    assert!(
+        said.refused().starts_with("Could not find exact match"),
+        "{}",
+        said.text()
+    );
+    server
+        .rpc
+        .tool("edit_file", &edit("a.txt", json!([])))
+        .done();
+    let said = server.rpc.tool("edit_file", &edit("sub", json!([])));
+    assert_eq!(
+        said.refused(),
+        "EISDIR: illegal operation on a directory, read"
+    );
+    assert_eq!(server.get("a.txt"), b"one\ntwo\nthree\n");
+}
+
+#[test]
+fn a_directory_of_the_operator_is_there_already() {
+    let mut server = served();
+    let root = server.root();
+    for path in [root.as_str(), "", ".", "sub"] {
+        let said = server.rpc.tool("create_directory", &json!({"path": path}));
+        assert_eq!(
+            said.done(),
+            format!("Successfully created directory {path}")
+        );
+    }
+}
+
+#[test]
+fn a_pattern_that_nothing_closes_keeps_nobody_waiting() {
+    let mut server = served();
+    for long in ["[", "{", "?("] {
+        let arguments = json!({"path": "", "pattern": long.repeat(1 << 20)});
+        let said = server.rpc.tool("search_files", &arguments);
+        assert!(
+            said.refused().contains("too large"),
+            "{}",
+            said.text().len()
+        );
+        assert!(said.text().len() < 8192, "{}", said.text().len());
+    }
+}

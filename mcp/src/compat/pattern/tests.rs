@@ -111,6 +111,11 @@ fn what_cannot_be_had_is_refused() {
         ),
         PatternError::TooLarge
     );
+    for long in ["[", "{", "?(", "a"] {
+        let long = long.repeat(4097);
+        assert_eq!(refused(&long), PatternError::TooLarge);
+    }
+    assert!(Pattern::parse(&"[".repeat(4096)).is_ok());
     // Negated as a whole, not an alternative.
     assert!(matches("!(a)", "a"));
 }

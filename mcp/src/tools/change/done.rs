@@ -5,7 +5,7 @@ use crate::answer::Answer;
 use crate::name::Names;
 use portcullis_client::change::Changes;
 use portcullis_client::protocol::session::{Guarantee, Touched};
-use portcullis_client::protocol::view::PathState;
+use portcullis_client::protocol::view::{Binding, PathState};
 use portcullis_client::{Made, Plan, stamp, told};
 use serde_json::{Value, json};
 
@@ -25,7 +25,9 @@ pub(super) fn made(made: &Made, changes: &Changes, telling: Telling, names: &Nam
     if telling == Telling::Difference {
         difference(&mut answer, &made.diff, changed.diff_cut);
     }
-    answer.fact("changed", true);
+    // A directory that was there already has its receipt, and nothing was changed.
+    let changed_one = touched.iter().any(|one| one.before != one.after);
+    answer.fact("changed", changed_one);
     answer.fact("files", files(touched, names));
     answer.fact("receipt", changed.receipt.number);
     match changed.guarantee {
@@ -58,6 +60,14 @@ pub(super) fn planned(plan: &Plan, changes: &Changes, names: &Names) -> Answer {
     difference(&mut answer, &plan.diff, planned.diff_cut);
     answer.fact("changed", false);
     answer.fact("files", files(touched, names));
+    answer
+}
+
+/// A directory that was there already, and no broker was needed to make it.
+pub(super) fn there(binding: &Binding, names: &Names) -> Answer {
+    let mut answer = Answer::line(format!("unchanged {}/", names.bound(binding)));
+    answer.fact("changed", false);
+    answer.fact("files", Vec::<Value>::new());
     answer
 }
 

@@ -11,8 +11,10 @@ use portcullis_client::change::{
     self, Anchor, AnchoredDeed, Changes, Content, Count, Replace, TextEdit, Tiers,
 };
 use portcullis_client::patch::{self, Format};
+use portcullis_client::protocol::refusal::Code;
 use portcullis_client::protocol::session::{Deletion, Expect, Onto, Parents};
-use portcullis_client::{Error, Session, label, stamp};
+use portcullis_client::protocol::view::Kind;
+use portcullis_client::{Error, Session, ask, label, stamp};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -54,7 +56,7 @@ pub(crate) struct Edit {
 struct OneEdit {
     old_text: Option<String>,
     new_text: String,
-    count: Option<u32>,
+    count: Option<u64>,
     lines: Option<String>,
 }
 
@@ -241,7 +243,9 @@ impl OneEdit {
                     count: match self.count {
                         None => Count::Exactly(1),
                         Some(0) => Count::All,
-                        Some(count) => Count::Exactly(count),
+                        Some(count) => Count::Exactly(u32::try_from(count).map_err(|_| {
+                            format!("count is at most {}, and 0 for all", u32::MAX)
+                        })?),
                     },
                 }))
             }
@@ -305,16 +309,23 @@ pub(super) fn mkdir(
     session: &mut Session,
     names: &Names,
 ) -> Result<Answer, Failure> {
-    let mut mkdir = change::mkdir(names.selector(&arguments.path)?);
+    let selector = names.selector(&arguments.path)?;
+    let mut mkdir = change::mkdir(selector.clone());
     mkdir.parents = Parents::Make;
     let deed = Deed::of(arguments.dry_run);
-    run(
-        &Changes::new().with(mkdir),
-        deed,
-        Telling::Names,
-        session,
-        names,
-    )
+    let changes = Changes::new().with(mkdir);
+    match run(&changes, deed, Telling::Names, session, names) {
+        // Nothing is made in the place of a root, which is there already.
+        Err(Failure::Broker(error)) if is(&error, Code::OutOfRange) => {
+            match session.stat(&ask::stat(selector)) {
+                Ok(seen) if seen.observation.kind == Kind::Directory => {
+                    Ok(done::there(&seen, names))
+                }
+                Ok(_) | Err(_) => Err(error.into()),
+            }
+        }
+        ended => ended,
+    }
 }
 
 pub(super) fn rename(
@@ -353,7 +364,7 @@ pub(super) fn delete(
     let changes = Changes::new().with(delete.clone());
     match run(&changes, deed, Telling::Names, session, names) {
         // An empty directory is no tree: nothing is lost with it.
-        Err(Failure::Broker(error)) if is_directory(&error) && !arguments.recursive => {
+        Err(Failure::Broker(error)) if is(&error, Code::IsADirectory) && !arguments.recursive => {
             delete.what = Deletion::Directory;
             run(
                 &Changes::new().with(delete),
@@ -367,10 +378,8 @@ pub(super) fn delete(
     }
 }
 
-fn is_directory(error: &Error) -> bool {
-    error.refusal().is_some_and(|refusal| {
-        refusal.code == portcullis_client::protocol::refusal::Code::IsADirectory
-    })
+fn is(error: &Error, code: Code) -> bool {
+    error.refusal().is_some_and(|refusal| refusal.code == code)
 }
 
 fn wrong(what: impl Into<String>) -> Failure {
