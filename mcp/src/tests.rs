@@ -20,11 +20,15 @@ fn the_list_of_tools_is_small_and_says_of_each_what_it_may_do() {
     for tool in &tools {
         let hints = &tool["annotations"];
         assert_eq!(hints["openWorldHint"], false, "{tool}");
-        assert!(hints["readOnlyHint"].is_boolean(), "{tool}");
-        if hints["readOnlyHint"] == false {
-            assert!(hints["destructiveHint"].is_boolean(), "{tool}");
-            assert!(hints["idempotentHint"].is_boolean(), "{tool}");
-        }
+        let said = ["readOnlyHint", "destructiveHint", "idempotentHint"].map(|hint| &hints[hint]);
+        let (no, yes) = (&json!(false), &json!(true));
+        let wanted = match tool["name"].as_str().unwrap() {
+            "write_file" => [no, yes, yes],
+            "edit_file" | "apply_patch" | "move_file" | "delete_file" => [no, yes, no],
+            "create_directory" => [no, no, yes],
+            _ => [yes, &Value::Null, &Value::Null],
+        };
+        assert_eq!(said, wanted, "{tool}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
         assert_eq!(tool["outputSchema"]["type"], "object", "{tool}");
     }

@@ -218,7 +218,7 @@ fn text(arguments: &Arguments, session: &mut Session, names: &Names) -> Result<A
     rest(
         &mut answer,
         &taken,
-        part,
+        (part, Shape::Text),
         first.filter(|_| whole_lines),
         lines,
     );
@@ -357,7 +357,13 @@ fn first_line(taken: &Taken, part: Part) -> Option<u64> {
 }
 
 /// Says whether that is all that was asked for, and where the rest begins.
-fn rest(answer: &mut Answer, taken: &Taken, part: Part, first: Option<u64>, lines: u64) {
+fn rest(
+    answer: &mut Answer,
+    taken: &Taken,
+    (part, shape): (Part, Shape),
+    first: Option<u64>,
+    lines: u64,
+) {
     let end = taken
         .offset
         .saturating_add(u64::try_from(taken.bytes.len()).unwrap_or(u64::MAX));
@@ -382,6 +388,7 @@ fn rest(answer: &mut Answer, taken: &Taken, part: Part, first: Option<u64>, line
             }
             next
         }
+        None if shape == Shape::Base64 => json!({ "offset": end, "as": "base64" }),
         None => json!({ "offset": end }),
     };
     answer.notes.push(format!(
@@ -425,7 +432,7 @@ fn base64(arguments: &Arguments, session: &mut Session, names: &Names) -> Result
     facts(&mut answer, &taken.binding, names);
     answer.fact("encoding", "base64");
     answer.fact("offset", taken.offset);
-    rest(&mut answer, &taken, part, None, 0);
+    rest(&mut answer, &taken, (part, Shape::Base64), None, 0);
     if let Some(end) = &taken.end {
         steady(&mut answer, end);
     }

@@ -120,3 +120,28 @@ pub(super) fn tell(answer: &mut Answer, ended: &Ended, what: &str, names: &Names
     }
     answer.headline = headline;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_results_than_there_is_room_for_are_as_many_as_there_is() {
+        let of = |asked| limit(asked).ok();
+        assert_eq!(of(None), Some(RESULTS));
+        assert_eq!(of(Some(1)), Some(1));
+        for many in [20_000, 20_001, 1 << 32, u64::MAX] {
+            assert_eq!(of(Some(many)), Some(20_000));
+        }
+        assert_eq!(of(Some(0)), None);
+    }
+
+    #[test]
+    fn a_cursor_is_one_that_an_answer_gave() {
+        assert!(matches!(cursor(None), Ok(None)));
+        assert!(matches!(cursor(Some("00ff")), Ok(Some(_))));
+        for wrong in ["0", "zz", "\u{e4}", &"00".repeat(CURSOR_BYTES_MAX + 1)] {
+            assert!(cursor(Some(wrong)).is_err(), "{wrong}");
+        }
+    }
+}

@@ -130,15 +130,6 @@ impl Client {
         }
     }
 
-    /// What has come and was not asked for yet, if anything.
-    pub(crate) fn pending(&mut self) -> Option<Value> {
-        if self.waiting.is_empty() {
-            self.said.try_recv().ok()
-        } else {
-            Some(self.waiting.remove(0))
-        }
-    }
-
     /// The answer to a request; what comes before is kept.
     pub(crate) fn answer(&mut self, id: u64) -> Value {
         if let Some(at) = self.waiting.iter().position(|one| one["id"] == id) {

@@ -110,33 +110,81 @@ fn a_long_search_says_how_far_it_is_and_keeps_no_read_waiting() {
 }
 
 #[test]
-fn a_cancelled_call_is_given_up_and_the_next_ones_are_answered() {
+fn a_cancelled_search_stops_and_the_next_at_its_desk_is_answered() {
     let mut world = World::new(own!("own-gate"));
-    heavy(&world, 64);
-    world.write("x", "x\n");
     let mut client = Client::start(world.session().session);
-    let (mut given_up, mut too_late) = (0, 0);
-    for _ in 0..5 {
-        let search = json!({"path": "heavy", "pattern": SLOW, "regex": true});
-        let id = client.begin_call("search_content", &search);
-        let cancel = json!({
-            "jsonrpc": "2.0",
-            "method": "notifications/cancelled",
-            "params": {"requestId": id, "reason": "test"},
-        });
-        client.say(&cancel);
-        // One that waits for the same desk is answered once the other was given up.
-        client.done("list_directory", &json!({"path": "."}));
-        let answered = std::iter::from_fn(|| client.pending()).any(|one| one["id"] == id);
-        if answered {
-            too_late += 1;
-        } else {
-            given_up += 1;
+    let search = json!({
+        "name": "search_content",
+        "arguments": {"path": "heavy", "pattern": SLOW, "regex": true},
+        "_meta": {"progressToken": "far"},
+    });
+    let line = "the quick brown fox jumps over the lazy dog and then some more of it\n";
+    world.write("heavy/0", line.repeat(15 * 1024 * 1024 / line.len()));
+    let names = world.inside().join("heavy");
+    let mut files = 1;
+    // The control: how often one says how far it is that is not cancelled.
+    let whole = loop {
+        let id = client.begin("tools/call", search.clone());
+        let ticks = ticks_before(&mut client, id);
+        if ticks >= 6 || files > 16 * 1024 {
+            break ticks;
         }
-    }
-    println!("{given_up} given up, {too_late} were done before");
-    assert!(given_up > 0);
+        for n in files..files * 2 {
+            std::fs::hard_link(names.join("0"), names.join(n.to_string())).unwrap();
+        }
+        files *= 2;
+    };
+    let id = client.begin("tools/call", search);
+    assert_eq!(client.next()["method"], "notifications/progress");
+    client.say(&json!({
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": {"requestId": id, "reason": "test"},
+    }));
+    let next = client.begin_call("search_files", &json!({"path": ".", "pattern": "none"}));
+    let more = ticks_before(&mut client, next);
+    println!("{files} files: {whole} in all, {more} once cancelled");
+    assert!(
+        whole >= 6,
+        "a search of {files} files said {whole} times how far it is"
+    );
+    assert!(more < whole / 2, "{more} of {whole}");
     let (rest, code) = client.end();
     assert!(rest.is_empty(), "{rest:?}");
     assert_eq!(code, Some(0));
+}
+
+/// How often something else was told before this was answered.
+fn ticks_before(client: &mut Client, id: u64) -> usize {
+    let mut ticks = 0;
+    loop {
+        let message = client.next();
+        if message["id"] == id {
+            assert!(message["result"].is_object(), "{message}");
+            return ticks;
+        }
+        assert_eq!(message["method"], "notifications/progress", "{message}");
+        ticks += 1;
+    }
+}
+
+#[test]
+fn a_call_that_is_cancelled_before_its_turn_is_not_done() {
+    let mut world = World::new(own!("own-gate"));
+    world.write("x", "x\n");
+    let mut client = Client::start(world.session().session);
+    let call = |id: u64| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+            "name": "write_file", "arguments": {"path": id.to_string(), "content": "x"}}})
+    };
+    let cancel = json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 500},
+    });
+    // In one piece: it is cancelled before anything is done.
+    client.raw(format!("{}\n{cancel}\n{}\n", call(500), call(501)).as_bytes());
+    assert_eq!(client.next()["id"], 501);
+    let (rest, code) = client.end();
+    assert_eq!((rest, code), (Vec::new(), Some(0)));
+    assert!(!world.inside().join("500").exists());
+    assert!(world.inside().join("501").exists());
 }

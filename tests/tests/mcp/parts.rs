@@ -2,6 +2,8 @@
 //! what is no text.
 
 use crate::client::Client;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use portcullis_tests::{World, own};
 use serde_json::{Value, json};
 
@@ -55,6 +57,44 @@ fn a_cut_breaks_no_character_even_where_others_are_broken() {
         "{}",
         came.matches('\u{fffd}').count()
     );
+}
+
+#[test]
+fn bytes_come_in_parts_and_what_comes_only_whole_is_refused_where_it_is_too_large() {
+    let mut world = World::new(own!("own-gate"));
+    let bytes: Vec<u8> = (0..1_500_000_u32).map(|n| (n % 251) as u8).collect();
+    world.write("f", &bytes);
+    world.write("pixel.png", vec![0; 8 * 1024 * 1024]);
+    world.write("large.png", vec![0; 8 * 1024 * 1024 + 1]);
+    world.write("wide.txt", format!("{0}\n{0}\n", "x".repeat(200_000)));
+    let mut client = Client::start(world.session().session);
+    let (mut arguments, mut came, mut parts) = (json!({"as": "base64"}), Vec::new(), 0);
+    loop {
+        arguments["path"] = "f".into();
+        let (text, facts) = client.done("read_text_file", &arguments);
+        assert_eq!(facts["encoding"], "base64", "{facts}");
+        came.extend(STANDARD.decode(text).unwrap());
+        parts += 1;
+        if facts["complete"] == true {
+            break;
+        }
+        arguments = facts["next"].clone();
+    }
+    assert_eq!(parts, 2);
+    assert!(came == bytes);
+    client.done(
+        "read_text_file",
+        &json!({"path": "pixel.png", "as": "media"}),
+    );
+    for arguments in [
+        json!({"path": "large.png", "as": "media"}),
+        json!({"path": "wide.txt", "labels": true, "startLine": 1}),
+    ] {
+        let said = client.refused("read_text_file", &arguments);
+        assert!(said.contains("code: too_large"), "{said}");
+    }
+    let one = json!({"path": "wide.txt", "labels": true, "startLine": 2});
+    client.done("read_text_file", &one);
 }
 
 /// Everything that a result says in texts.

@@ -292,6 +292,35 @@ fn an_edit_lands_in_one_place_or_nowhere_and_labels_name_lines() {
 }
 
 #[test]
+fn labels_that_were_copied_into_a_text_or_mixed_with_one_are_refused() {
+    let mut world = world();
+    world.write("x", "a\nb\n");
+    let mut client = Client::start(world.session().session);
+    let (text, _) = client.done("read_text_file", &json!({"path": "x", "labels": true}));
+    let labelled: Vec<&str> = text.lines().collect();
+    let label = labelled[0].split('|').next().unwrap();
+    let copied = format!("{}\n", labelled[1]);
+    for (edits, why) in [
+        (
+            json!([{"oldText": "a\n", "newText": copied}]),
+            "begins with the label",
+        ),
+        (
+            json!([{"lines": label, "newText": copied}]),
+            "begins with the label",
+        ),
+        (
+            json!([{"lines": label, "newText": "c\n"}, {"oldText": "b", "newText": "d"}]),
+            "in two calls",
+        ),
+    ] {
+        let said = client.refused("edit_file", &json!({"path": "x", "edits": edits}));
+        assert!(said.contains(why), "{said}");
+    }
+    assert_eq!(std::fs::read(world.inside().join("x")).unwrap(), b"a\nb\n");
+}
+
+#[test]
 fn what_was_not_read_whole_is_not_replaced_unless_that_is_said() {
     let mut world = world();
     world.write("x", "1\n2\n3\n");

@@ -245,3 +245,13 @@ fn a_pattern_that_nothing_closes_keeps_nobody_waiting() {
         assert!(said.text().len() < 8192, "{}", said.text().len());
     }
 }
+
+#[test]
+fn a_file_that_is_too_large_for_an_answer_is_not_given_in_part() {
+    let mut server = served();
+    let large = std::fs::File::create(server.file("large")).unwrap();
+    large.set_len(257 * 1024 * 1024).unwrap();
+    let said = server.rpc.tool("read_text_file", &json!({"path": "large"}));
+    let text = said.refused();
+    assert!(text.contains("larger than 256 MiB"), "{} bytes", text.len());
+}
