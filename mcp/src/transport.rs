@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::unix::AsyncFd;
@@ -21,6 +21,8 @@ use tokio::sync::{Notify, mpsc};
 pub(crate) const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Messages read ahead of those that are worked on, where they are read by a thread.
 const AHEAD: usize = 64;
+/// Ids of cancelled requests that are remembered.
+const GIVEN_UP_MAX: usize = 1024;
 /// Bytes read at once.
 const CHUNK: usize = 64 * 1024;
 
@@ -47,8 +49,17 @@ struct Out(Arc<Mutex<Box<dyn Write + Send>>>);
 /// Requests that were taken and not answered: the end of input does not cut them off.
 #[derive(Default)]
 struct Open {
-    ids: Mutex<HashSet<RequestId>>,
+    ids: Mutex<Ids>,
     changed: Notify,
+}
+
+#[derive(Default)]
+struct Ids {
+    /// Those that wait for their answers.
+    waiting: HashSet<RequestId>,
+    /// Those that were cancelled, the latest last: what is still done for one has no answer, and
+    /// must not be taken for that of another.
+    given_up: VecDeque<RequestId>,
 }
 
 impl Stdio {
@@ -244,7 +255,7 @@ impl Transport<RoleServer> for Stdio {
 enum Noted {
     /// It is passed on.
     Taken,
-    /// It asks under an id that waits for its answer already: one of the two would have none.
+    /// It asks under an id that has no answer yet: one of the two would have none.
     Twice(RequestId),
 }
 
@@ -253,8 +264,10 @@ impl Open {
     fn noted(&self, message: &ClientJsonRpcMessage) -> Noted {
         match message {
             JsonRpcMessage::Request(request) => {
-                if !self.ids().insert(request.id.clone()) {
-                    return Noted::Twice(request.id.clone());
+                let mut ids = self.ids();
+                let id = &request.id;
+                if ids.given_up.contains(id) || !ids.waiting.insert(id.clone()) {
+                    return Noted::Twice(id.clone());
                 }
             }
             JsonRpcMessage::Notification(notification) => {
@@ -263,7 +276,7 @@ impl Open {
                     && let Some(id) = &cancelled.params.request_id
                 {
                     // It is not answered any more.
-                    self.close(id);
+                    self.give_up(id);
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
@@ -272,17 +285,29 @@ impl Open {
     }
 
     fn close(&self, id: &RequestId) {
-        self.ids().remove(id);
+        self.ids().waiting.remove(id);
+        self.changed.notify_one();
+    }
+
+    fn give_up(&self, id: &RequestId) {
+        let mut ids = self.ids();
+        if ids.waiting.remove(id) {
+            if ids.given_up.len() >= GIVEN_UP_MAX {
+                ids.given_up.pop_front();
+            }
+            ids.given_up.push_back(id.clone());
+        }
+        drop(ids);
         self.changed.notify_one();
     }
 
     async fn all_closed(&self) {
-        while !self.ids().is_empty() {
+        while !self.ids().waiting.is_empty() {
             self.changed.notified().await;
         }
     }
 
-    fn ids(&self) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
+    fn ids(&self) -> std::sync::MutexGuard<'_, Ids> {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -406,7 +431,7 @@ fn id_of(line: &[u8]) -> Value {
 /// Without its id: under that the first one is answered.
 fn twice(out: &Out, id: &RequestId) -> io::Result<()> {
     let what = format!(
-        "nothing was done: a request with the id {} is not answered yet; take another id",
+        "nothing was done: an earlier request with the id {} has no answer; take another id",
         short(&id.to_string())
     );
     refuse(out, &Value::Null, ErrorCode::INVALID_REQUEST, &what)

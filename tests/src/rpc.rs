@@ -65,24 +65,22 @@ impl Rpc {
             "clientInfo": {"name": "tests", "version": "1"}});
         let number = rpc.send("initialize", &hello);
         rpc.hello = rpc.wait(number)["result"].clone();
-        rpc.write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        rpc.say(&[json!({"jsonrpc": "2.0", "method": "notifications/initialized"})]);
         rpc
     }
 
-    fn write(&mut self, message: &Value) {
-        let line = format!("{message}\n");
-        self.input
-            .as_mut()
-            .unwrap()
-            .write_all(line.as_bytes())
-            .unwrap();
+    /// Sends messages in one piece, as they are.
+    pub fn say(&mut self, messages: &[Value]) {
+        let lines: String = messages.iter().map(|one| format!("{one}\n")).collect();
+        let input = self.input.as_mut().unwrap();
+        input.write_all(lines.as_bytes()).unwrap();
     }
 
     /// Sends a request; [`Self::wait`] gives its answer.
     pub fn send(&mut self, method: &str, params: &Value) -> u64 {
         self.last += 1;
         let id = self.last;
-        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.say(&[json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})]);
         id
     }
 

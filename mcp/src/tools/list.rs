@@ -144,6 +144,18 @@ fn roots(names: &Names) -> Answer {
     answer
 }
 
+/// A name with what it is, unless it is a file.
+fn marked(text: &mut String, name: &str, kind: Kind) {
+    text.push_str(name);
+    match kind {
+        Kind::File => {}
+        Kind::Directory => text.push('/'),
+        Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => {
+            text.push_str(&format!(" [{}]", kind.name()));
+        }
+    }
+}
+
 /// One entry of this name, a line.
 pub(super) fn put(text: &mut String, name: &str, entry: &Entry) {
     let slash = match entry.kind {
@@ -233,10 +245,7 @@ fn branch(text: &mut String, above: &mut Vec<Vec<u8>>, entry: &Entry, within: us
 
 fn line(text: &mut String, depth: usize, name: &[u8], kind: Kind) {
     text.push_str(&"  ".repeat(depth));
-    text.push_str(&escape(name));
-    if kind == Kind::Directory {
-        text.push('/');
-    }
+    marked(text, &escape(name), kind);
     text.push('\n');
 }
 
@@ -280,5 +289,7 @@ mod tests {
         assert_eq!(shown(&all[2..]), "a/\n  b/\n    c\n  d\ne\n");
         assert_eq!(shown(&all[3..]), "a/\n  d\ne\n");
         assert_eq!(from(1, &all[1..4]), "b/\n  c\nd\n");
+        let others = [entry("a/l", Kind::Link), entry("p", Kind::Fifo)];
+        assert_eq!(shown(&others), "a/\n  l [link]\np [fifo]\n");
     }
 }

@@ -84,14 +84,27 @@ fn an_id_that_waits_for_its_answer_is_not_taken_again() {
     let twice = |id: RequestId| Noted::Twice(id);
     assert_eq!(open.noted(&ping("1")), Noted::Taken);
     assert_eq!(open.noted(&ping("1")), twice(RequestId::Number(1)));
-    // A text is another id, and an answer or a cancellation frees one.
+    // A text is another id, and an answer frees one.
     assert_eq!(open.noted(&ping("\"1\"")), Noted::Taken);
     open.close(&RequestId::Number(1));
     assert_eq!(open.noted(&ping("1")), Noted::Taken);
-    let cancelled =
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-    assert_eq!(open.noted(&of(cancelled)), Noted::Taken);
-    assert_eq!(open.noted(&ping("1")), Noted::Taken);
+    // What is still done for a cancelled one is no answer of the next.
+    let cancelled = |id: u64| {
+        of(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+        ))
+    };
+    assert_eq!(open.noted(&cancelled(1)), Noted::Taken);
+    assert_eq!(open.noted(&ping("1")), twice(RequestId::Number(1)));
+    // One that was never asked under can be.
+    assert_eq!(open.noted(&cancelled(2)), Noted::Taken);
+    assert_eq!(open.noted(&ping("2")), Noted::Taken);
+    for id in 10..10 + GIVEN_UP_MAX {
+        assert_eq!(open.noted(&ping(&id.to_string())), Noted::Taken);
+        open.give_up(&RequestId::Number(i64::try_from(id).unwrap()));
+    }
+    assert_eq!(open.ids().given_up.len(), GIVEN_UP_MAX);
+    assert_eq!(open.ids().waiting.len(), 2);
 }
 
 #[test]

@@ -255,3 +255,21 @@ fn a_file_that_is_too_large_for_an_answer_is_not_given_in_part() {
     let text = said.refused();
     assert!(text.contains("larger than 256 MiB"), "{} bytes", text.len());
 }
+
+#[test]
+fn a_call_that_is_cancelled_before_its_turn_is_not_done() {
+    let mut server = served();
+    let call = |id: u64, path: &str| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+            "name": "write_file", "arguments": {"path": path, "content": "x"}}})
+    };
+    let cancel = json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 500},
+    });
+    server
+        .rpc
+        .say(&[call(500, "cancelled"), cancel, call(501, "made")]);
+    assert_ne!(server.rpc.wait(501)["result"]["isError"], true);
+    assert!(server.file("made").exists());
+    assert!(!server.file("cancelled").exists());
+}

@@ -81,6 +81,7 @@ impl Between {
             ended.map(|ended| told(ended, carried))
         })?;
         ended.troubles.extend(locked(&desk).trouble());
+        ended.troubles.extend(locked(&output).trouble());
         Ok(ended)
     }
 }

@@ -2,11 +2,12 @@
 
 use super::io::{self, Stop, Then};
 use super::lines::Ends;
+use crate::words::counted;
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 
-/// Lines of this process that wait for the end of a line of the server. One more is dropped: a
-/// server that does not end its line keeps the client from everything else as well.
+/// Lines of this process that wait for the end of a line of the server. One more is dropped and
+/// counted: a server that does not end its line keeps the client from everything else as well.
 const WAITING_MAX: usize = 16;
 
 /// The client's side.
@@ -16,6 +17,7 @@ pub(super) struct Output<'a> {
     stop: &'a Stop,
     within: Ends,
     waiting: Vec<Vec<u8>>,
+    dropped: u64,
 }
 
 impl<'a> Output<'a> {
@@ -25,6 +27,7 @@ impl<'a> Output<'a> {
             stop,
             within: Ends::Here,
             waiting: Vec::new(),
+            dropped: 0,
         }
     }
 
@@ -43,8 +46,20 @@ impl<'a> Output<'a> {
     pub(super) fn say(&mut self, line: Vec<u8>) -> Result<(), Errno> {
         if self.waiting.len() < WAITING_MAX {
             self.waiting.push(line);
+        } else {
+            self.dropped += 1;
         }
         self.flush()
+    }
+
+    /// What did not work, for people.
+    pub(super) fn trouble(&self) -> Option<String> {
+        (self.dropped > 0).then(|| {
+            format!(
+                "{} for the client could not be written: the server did not end its line",
+                counted(self.dropped, "message")
+            )
+        })
     }
 
     fn flush(&mut self) -> Result<(), Errno> {
@@ -59,5 +74,31 @@ impl<'a> Output<'a> {
 
     fn write(&self, bytes: &[u8]) -> Result<(), Errno> {
         io::write_all(self.to, bytes, self.stop, Then::Finish)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn what_has_no_room_behind_a_line_is_counted() {
+        let (read, write) = rustix::pipe::pipe().unwrap();
+        let (stop, _stops) = Stop::pair().unwrap();
+        let mut output = Output::new(write.as_fd(), &stop);
+        output.pass(b"a line ", Ends::Later).unwrap();
+        for _ in 0..WAITING_MAX {
+            output.say(b"own\n".to_vec()).unwrap();
+        }
+        assert_eq!(output.trouble(), None);
+        output.say(b"more\n".to_vec()).unwrap();
+        let said = output.trouble().unwrap();
+        assert!(said.starts_with("1 message for the client"), "{said}");
+        output.pass(b"of the server\n", Ends::Here).unwrap();
+        let mut came = [0; 1024];
+        let length = rustix::io::read(&read, &mut came).unwrap();
+        let wanted = format!("a line of the server\n{}", "own\n".repeat(WAITING_MAX));
+        assert_eq!(&came[..length], wanted.as_bytes());
     }
 }
