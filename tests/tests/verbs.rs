@@ -807,7 +807,7 @@ fn the_names_of_a_small_directory_are_told_by_the_first_thread() {
     let mut world = world();
     for (directory, many) in [("few", FEW), ("more", FEW + 1)] {
         for n in 0..many {
-            world.write(&format!("{directory}/{}{n}", n % 7), "");
+            world.write(format!("{directory}/{}{n}", n % 7), "");
         }
     }
     let mut names = |directory: &str, lists: &[fn(&mut List)]| {
