@@ -16,12 +16,14 @@ mod interrupt;
 mod meet;
 mod names;
 mod passes;
+mod route;
 mod rules;
 mod step;
 mod tell;
 
 pub(super) use interrupt::Interrupt;
 pub(super) use passes::Passes;
+pub(super) use route::{Length, Listing, Route};
 pub(super) use tell::{Go, Last, Piece, Relief, Tell};
 
 use super::frames::{Frames, Stop};
@@ -36,7 +38,6 @@ use names::{Names, Rest};
 use portcullis_protocol::path::{NameError, RelPath};
 use portcullis_protocol::refusal::Rule;
 use portcullis_protocol::session::{CutReason, Packed, Progress, Streamed};
-use portcullis_protocol::verb::Verb;
 use portcullis_protocol::view::{Kind, RootIndex};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
@@ -216,39 +217,6 @@ impl board::Together for Unit {
             ) => false,
         }
     }
-}
-
-/// How a walk goes.
-#[derive(Debug)]
-pub(super) struct Route {
-    pub(super) verb: Verb,
-    /// Levels below the start.
-    pub(super) depth: u32,
-    /// The last object that was told before.
-    pub(super) resume: Option<RelPath>,
-    pub(super) passes: Passes,
-    /// Whether names are told as they are listed, so that each list must have been this directory's
-    /// at this place when it was read.
-    pub(super) listing: Listing,
-    pub(super) length: Length,
-}
-
-/// How many names the directory where a walk begins may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Length {
-    /// As many as it has.
-    Any,
-    /// Few. Where it has more, the walk ends before anything is told, and [`Walk::is_long`] says so.
-    Short,
-}
-
-/// See [`Route::listing`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Listing {
-    /// Names are told.
-    Told,
-    /// Only what is opened by its name is told.
-    Opened,
 }
 
 /// Where a walk is, for all its threads.
