@@ -19,6 +19,7 @@ use crate::settle::{Settled, View, settle};
 use crate::shared::Shared;
 use crate::socket::{ReceiveError, Received, Socket};
 use crate::state::SessionRow;
+use crate::vigil::Vigil;
 use asking::Asked;
 use portcullis_protocol::authority::Authority;
 use portcullis_protocol::bounded::Few;
@@ -147,6 +148,7 @@ async fn run(
         effects: Effects::new(shared, row, (writer.as_ref(), &mark), turns),
         asks: Asks::new(shared, asker),
         asked: Asked::default(),
+        vigil: Vigil::default(),
     };
     let ending = if life.tell.say(ready).is_ok() {
         life.serve(stop).await
@@ -188,6 +190,7 @@ struct Life<'a> {
     effects: Effects<'a>,
     asks: Asks,
     asked: Asked,
+    vigil: Vigil,
 }
 
 /// Where a session's life is told.
@@ -220,7 +223,10 @@ impl Life<'_> {
         loop {
             let ending = tokio::select! {
                 event = self.ledger.receive(&self.shared.buffer) => match event {
-                    Ok(event) => self.take(event).await,
+                    Ok(event) => {
+                        self.vigil.end();
+                        self.take(event).await
+                    }
                     Err(error) => Some(Ending::Died(broken(&error))),
                 },
                 next = self.effects.next() => match next {
@@ -239,6 +245,7 @@ impl Life<'_> {
                     let with: Vec<_> = socket.iter().map(AsFd::as_fd).collect();
                     self.answer(id, &command, &with).await
                 }
+                never = self.vigil.keep() => match never {},
                 () = revoked(&wanted, &mut stop) => match wanted {
                     Wanted::On => {
                         self.asks.stop();
@@ -314,12 +321,15 @@ impl Life<'_> {
     }
 
     async fn answer(
-        &self,
+        &mut self,
         id: RequestId,
         command: &Command,
         with: &[BorrowedFd<'_>],
     ) -> Option<Ending> {
         let sent = self.ledger.send(id, command, with, ANSWER_DEADLINE).await;
+        if matches!(command, Command::Begun(_)) {
+            self.vigil.start();
+        }
         sent.err()
             .map(|error| Ending::Died(broken(&ReceiveError::Transport(error))))
     }

@@ -57,6 +57,7 @@ mod state;
 mod sys;
 #[cfg(test)]
 mod testing;
+mod vigil;
 
 pub use config::{Config, Deadlines, GateExecutable, default_limits, own_build};
 pub use decider::{
