@@ -14,7 +14,7 @@ use tokio::task::yield_now;
 /// its end was met after 60 of them.
 const LOOKS: u32 = 128;
 /// Waits in vain, one after the other, that end the looking.
-const PATIENCE: u32 = 4;
+const PATIENCE: u32 = 8;
 /// Waits asleep between two tries.
 const ASLEEP: u32 = 64;
 
