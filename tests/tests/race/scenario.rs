@@ -35,6 +35,12 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
+/// Attempts of one scenario, at most.
+fn most() -> u64 {
+    // Those that a full run may take: what is rare does not come more often where fewer are asked for.
+    20 * attempts().max(ATTEMPTS.div_ceil(SCENARIOS))
+}
+
 pub(crate) fn attempts() -> u64 {
     let wanted = std::env::var("PORTCULLIS_RACE_ATTEMPTS").map_or(ATTEMPTS, |n| {
         n.parse().expect("PORTCULLIS_RACE_ATTEMPTS is a number")
@@ -72,8 +78,8 @@ impl Scenario {
         opened.session.ping(b"").unwrap();
         bound_waits(&opened.session);
         let attacker = Attacker::start((self.attack)(&place));
-        // At least the number asked for; then on, up to twenty times that, until every outcome
-        // that must be seen was seen: how often one comes depends on the machine.
+        // At least the number asked for; then on, up to twenty times that of a full run, until every
+        // outcome that must be seen was seen: how often one comes depends on the machine.
         let met = |tally: &Tally| {
             tally.attempts >= attempts()
                 && self
@@ -81,7 +87,7 @@ impl Scenario {
                     .iter()
                     .all(|(verb, outcome)| tally.of(verb, outcome) > 0)
         };
-        let (tally, longest) = drive(&mut opened.session, &self.asks, 20 * attempts(), met);
+        let (tally, longest) = drive(&mut opened.session, &self.asks, most(), met);
         let turns = attacker.stop();
         tally.print(
             self.name,
