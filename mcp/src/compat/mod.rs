@@ -29,10 +29,12 @@ impl Call {
     /// Where it is worked on.
     const fn lane(&self) -> Lane {
         match self {
-            Self::List { .. } | Self::Tree { .. } | Self::Search { .. } => Lane::Walks,
-            // A listing with sizes also looks at what links lead to.
-            Self::ListSizes { .. }
-            | Self::ReadText { .. }
+            // A listing with sizes also looks at what links lead to, which a session for walks may.
+            Self::List { .. }
+            | Self::ListSizes { .. }
+            | Self::Tree { .. }
+            | Self::Search { .. } => Lane::Walks,
+            Self::ReadText { .. }
             | Self::ReadMedia { .. }
             | Self::ReadMany { .. }
             | Self::Write { .. }
